@@ -57,7 +57,7 @@ test("disabled it keeps nothing, and says so by name", async () => {
   }
 }, 60_000);
 
-test("reports are grouped by caller, then by network; those of callers after the first hundreds of a minute together", () => {
+test("reports are grouped by caller, then by network; those of callers after the first 20 and 20 networks of a minute together", () => {
   const lines: [string, Record<string, unknown> | undefined][] = [];
   const log = { ...noLog, warn: (message: string, context?: Record<string, unknown>) => void lines.push([message, context]) };
   const watchdog = createWatchdog(door.sql, log, false);
@@ -88,8 +88,13 @@ test("reports are grouped by caller, then by network; those of callers after the
   expect(lines.at(-1)?.[1]).toEqual({ reason: "wrong", key: "sbx_REAL…", address: "198.51.100.1" });
   // The number of networks is limited, too.
   for (let n = 0; n < 5_000; n++) refuse(`2001:db8:${n.toString(16)}::1`);
-  expect(lines).toHaveLength(201);
-  expect(lines.at(-1)?.[1]).toEqual({ reason: "wrong", callers: "others than the first 100 within a minute" });
+  expect(lines).toHaveLength(41);
+  expect(lines.at(-1)?.[1]).toEqual({ reason: "wrong", callers: "others than the first 20 within a minute" });
+  // They are counted across the reasons of a message.
+  for (const reason of ["missing", "expired"])
+    for (let n = 0; n < 5_000; n++)
+      watchdog("warn", "a request was refused", { reason, address: `2001:db8:${n.toString(16)}::1` });
+  expect(lines).toHaveLength(43);
   // Reports of another kind are not affected.
   watchdog("warn", "an agent was refused", { reason: "wrong", agent_id: "a", address: "192.0.2.7" });
   expect(lines.at(-1)?.[1]).toMatchObject({ address: "192.0.2.7" });
@@ -99,4 +104,18 @@ test("reports are grouped by caller, then by network; those of callers after the
   expect(before).toBeLessThanOrEqual(1_001);
   for (let n = 0; n < 5_000; n++) watchdog("warn", "an agent was refused", { reason: `wrong ${n}`, address: "192.0.2.9" });
   expect(lines.length).toBe(before);
+});
+
+test("callers behind a proxy that is not trusted have its address, so more of them are reported separately", () => {
+  const keys: unknown[] = [];
+  const log = {
+    ...noLog,
+    warn: (_: string, context?: Record<string, unknown>) => void keys.push(context?.key ?? context?.callers),
+  };
+  const watchdog = createWatchdog(door.sql, log, false);
+  const refuse = (address: string, key: string) => watchdog("warn", "a request was refused", { reason: "wrong", key, address });
+  for (let n = 0; n < 15; n++) refuse("10.0.0.7", `key ${n}`);
+  expect(keys).toEqual(Array.from({ length: 15 }, (_, n) => `key ${n}`));
+  for (let n = 0; n < 5_000; n++) refuse("10.0.0.7", `invented ${n}`);
+  expect(keys.slice(20)).toEqual(["others than the first 20 of this network within a minute"]);
 });

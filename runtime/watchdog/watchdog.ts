@@ -1,7 +1,7 @@
 import type { Sql } from "../platform/database/client.ts";
 import { storable } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
-import { networkOf } from "../platform/network/networks.ts";
+import { isPrivate, networkOf } from "../platform/network/networks.ts";
 import { addToEntry, insertEntry, type WatchdogLevel } from "./queries.ts";
 
 /**
@@ -17,11 +17,11 @@ const flushMs = 1_000;
 /** Maximum number of different reports that are grouped at the same time, because strangers choose some of their members. */
 const maxGroups = 1_000;
 /**
- * Maximum number of callers whose reports of one kind are grouped separately, because strangers can have any number of them. Those of
- * as many further networks are grouped by network.
+ * Maximum number of callers whose reports with one message are grouped separately, because strangers can have any number of them.
+ * Those of as many further networks are grouped by network. So strangers need hours to displace all other entries.
  */
-const maxCallers = 100;
-/** The same for the callers of one network, because a stranger can invent keys and has many IPv6 addresses. */
+const maxCallers = 20;
+/** The same for the callers of one public network, because a stranger can invent keys and has many IPv6 addresses. */
 const maxKeys = 5;
 
 interface Group {
@@ -39,7 +39,8 @@ interface Group {
 
 /**
  * Reports that strangers can cause at will are grouped by message, source, reason and caller (`key` and `address`): one log line
- * and one entry per minute, with a count. A stranger with many keys or addresses cannot hide the address of another caller.
+ * and one entry per minute, with a count. A stranger with many keys, or with many addresses of a network, cannot hide the address of
+ * another caller. A stranger with 20 networks or more can.
  */
 export function createWatchdog(sql: Sql, log: Log, enabled: boolean): Watchdog {
   const groups = new Map<string, Group>();
@@ -79,22 +80,25 @@ export function createWatchdog(sql: Sql, log: Log, enabled: boolean): Watchdog {
   const placeOf = (level: WatchdogLevel, message: string, context: Record<string, unknown>): Place => {
     const { key, address, ...rest } = context;
     const kind = JSON.stringify([level, message, context.source, context.reason]);
+    const ofMessage = JSON.stringify([level, message]);
     const network = typeof address === "string" ? networkOf(address) : null;
     const ofNetwork = JSON.stringify([kind, network]);
     const ownId = JSON.stringify([kind, key, address]);
     const isFull = groups.size >= maxGroups;
-    const isFirst = !isFull && countOf(kind) < maxCallers && countOf(ofNetwork) < maxKeys;
-    if (groups.has(ownId) || isFirst) return { id: ownId, context, countedAs: [kind, ofNetwork] };
+    // Behind a proxy that is not trusted, all callers have its address.
+    const maxOfNetwork = network !== null && isPrivate(address as string) ? maxCallers : maxKeys;
+    const isFirst = !isFull && countOf(ofMessage) < maxCallers && countOf(ofNetwork) < maxOfNetwork;
+    if (groups.has(ownId) || isFirst) return { id: ownId, context, countedAs: [ofMessage, ofNetwork] };
     const callers = (first: string) => `others than the first ${first} within a minute`;
-    if (network !== null && (groups.has(ofNetwork) || (!isFull && countOf(kind) < 2 * maxCallers)))
+    if (network !== null && (groups.has(ofNetwork) || (!isFull && countOf(ofMessage) < 2 * maxCallers)))
       return {
         id: ofNetwork,
-        context: { ...rest, address: network, callers: callers(`${maxKeys} of this network`) },
-        countedAs: [kind],
+        context: { ...rest, address: network, callers: callers(`${maxOfNetwork} of this network`) },
+        countedAs: [ofMessage],
       };
     // If there are too many kinds, those with the same message share a group.
-    const id = isFull && !groups.has(kind) ? JSON.stringify([level, message]) : kind;
-    return { id, context: { ...rest, callers: callers(String(maxCallers)) }, countedAs: id === kind ? [kind] : [] };
+    const id = isFull && !groups.has(kind) ? ofMessage : kind;
+    return { id, context: { ...rest, callers: callers(String(maxCallers)) }, countedAs: [] };
   };
   return (level, message, context = {}) => {
     if (context.reason === undefined) {

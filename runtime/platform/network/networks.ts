@@ -55,6 +55,10 @@ export function networkOf(text: string): string {
 /** Whether an address belongs to this machine. */
 export const isLoopback = (text: string): boolean => parseAddress(text)?.range() === "loopback";
 
+const privateRanges = new Set(["private", "loopback", "uniqueLocal", "linkLocal", "carrierGradeNat"]);
+/** Whether an address belongs to a private network or to this machine, so that it may be that of a proxy. */
+export const isPrivate = (text: string): boolean => privateRanges.has(parseAddress(text)?.range() ?? "");
+
 const globalUnicast = ipaddr.parseCIDR("2000::/3");
 
 /**
