@@ -58,18 +58,20 @@ async function erase(
   const subjects = possible && (await findStored(sql, possible));
   const target: ErasureTarget = { subjects, actor, project_id, unparsed };
   const named = { subject, subjects: subjects ?? [], actor, project_id };
-  const keys = await keysOf(memories, await executionIdsOf(sql, target), project_id);
+  const listKeys = async () => keysOf(memories, await executionIdsOf(sql, target), project_id);
   // The memories of a deleted project remain, under its id.
-  if (project_id !== null && !project && keys.length === 0)
+  if (project_id !== null && !project && (await listKeys()).length === 0)
     throw problem("not_found", `There is no project ${project_id}, and no memory of it.`);
   if (dry_run) {
     const counts = await countErasure(sql, target);
     const events = counts.events + (await countDeferred(sql, unparsed));
-    return { dry_run, ...named, ...counts, events, memories: keys.length };
+    return { dry_run, ...named, ...counts, events, memories: (await listKeys()).length };
   }
   await discardDeferred(sql, unparsed, "its payload was erased before its plugin could parse it");
   const cancelled = await cancelForErasure(sql, target);
   for (const id of cancelled) await bus.publish("cancel", id);
+  // Only now, because an execution may store memories until it is cancelled.
+  const keys = await listKeys();
   // First, because the events of a person cannot be found again once their names are removed.
   for (const key of keys) await memories.remove(key).catch(unlessGone);
   const counts = await eraseData(sql, target);

@@ -16,9 +16,14 @@ const days = {
 const removedMemories: string[] = [];
 /** The execution that has a memory. */
 let memoryOf: string;
+/** An execution that stores a memory while it is cancelled. */
+let storesWhileCancelled: string;
 let door: Door;
 beforeAll(async () => {
-  const bus = { publish: async () => {} } as never;
+  const publish = async (_: string, id: string) => {
+    if (id === storesWhileCancelled) memoryOf = id;
+  };
+  const bus = { publish } as never;
   door = await openDoor(() => [
     usageOperation,
     ...retentionOperations({
@@ -183,6 +188,13 @@ describe("erasure", () => {
     expect(await sql`select actor, title, octet_length(body) as bytes from webhook_events where id = ${mine}`).toEqual([
       { actor: null, title: null, bytes: 0 },
     ]);
+  });
+
+  test("a memory that an execution stores while it is cancelled is removed, too", async () => {
+    removedMemories.length = 0;
+    storesWhileCancelled = await insertTestEvent(door.sql, { ago: 1, subject: "gamma:CONF#CONF-8", state: "running" });
+    expect((await door.post("/api/erase", { subject: "CONF-8" })).body).toMatchObject({ cancelled: 1, memories: 1 });
+    expect(removedMemories).toEqual(["made"]);
   });
 
   test("by URL: reasons that name a person are removed, others stay", async () => {
