@@ -4,7 +4,7 @@ import { byPolling, type OpenChannel, overPostgres } from "../platform/bus-chann
 import type { Config } from "../platform/config.ts";
 import type { Database } from "../platform/database/client.ts";
 import { migrate } from "../platform/database/migrate.ts";
-import { openDatabase, warnOfIsolation } from "../platform/database/open.ts";
+import { openDatabase, warnOfSettings } from "../platform/database/open.ts";
 import type { Log } from "../platform/log.ts";
 import { overRedis } from "../platform/redis/bus-channel.ts";
 import { exportTraces } from "../platform/telemetry/export.ts";
@@ -25,7 +25,7 @@ export async function openCore(config: Config, log: Log, shutdown: Shutdown) {
   shutdown.add(() => database.close());
   const { sql } = database;
   await migrate(database, log);
-  await warnOfIsolation(database, log);
+  await warnOfSettings(database, log);
   const bus = await openBus(database, log, await channelOf(config, database));
   shutdown.add(() => bus.close());
   const policies = await openPolicies(sql, bus, log, settingsPolicy(config));

@@ -68,18 +68,20 @@ describe("a database with other defaults", { tags: ["postgres"], timeout: limit 
     await expectOrdinary(service, first);
   });
 
-  test("behind a pooler too; it names the isolation that a pooled session cannot change", { tags: ["pgbouncer"] }, async () => {
+  test("behind a pooler too; it names the defaults that a pooled session cannot change", { tags: ["pgbouncer"] }, async () => {
     await using database = await freshDatabase();
     await changeDefaults(database, texts);
     await using pooler = await startPooler(database.url);
     const env = { ...surroundings(tracker, model), DIRECT_DATABASE_URL: database.url };
     await using service = await startService({ databaseUrl: pooler.url, seed: true, webhookSecret, env });
     await expectOrdinary(service, 200);
-    expect(service.logs()).not.toContain("read committed");
+    expect(service.logs()).not.toContain("ALTER ROLE");
     await changeDefaults(database, concurrency);
     // The sessions that the first pooler has opened keep the old default.
     await using newPooler = await startPooler(database.url);
     await using again = await startService({ databaseUrl: newPooler.url, env });
-    expect(again.logs()).toContain("ALTER ROLE … SET default_transaction_isolation = 'read committed'");
+    for (const setting of ["default_transaction_isolation = 'read committed'", "lock_timeout = 0"])
+      expect(again.logs()).toContain(`ALTER ROLE … SET ${setting}`);
+    expect(again.logs()).not.toContain("array_nulls");
   });
 });

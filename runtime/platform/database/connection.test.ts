@@ -56,7 +56,8 @@ test("sessions have the isolation and formats of the service, whatever the defau
   const { url, drop } = await createDatabase(testServer as string, "empty");
   const name = new URL(url).pathname.slice(1);
   const one = connectPostgres(url, { max: 1 });
-  for (const setting of ["default_transaction_isolation = serializable", "lock_timeout = 10", "DateStyle = German"])
+  const defaults = ["default_transaction_isolation = serializable", "lock_timeout = 10", "DateStyle = German"];
+  for (const setting of [...defaults, "idle_session_timeout = 60000", "array_nulls = off", "transform_null_equals = on"])
     await one.sql.unsafe(`alter database ${name} set ${setting}`);
   await one.close();
   const other = connectPostgres(url, { max: 1 });
@@ -64,8 +65,11 @@ test("sessions have the isolation and formats of the service, whatever the defau
     for (const sql of [other.sql, other.longRunning, other.sessions?.(1, {}) as Database["sql"]]) {
       const [row] = await sql`
         select current_setting('transaction_isolation') as isolation, current_setting('lock_timeout') as lock_timeout,
-          current_setting('DateStyle') as style`;
-      expect(row).toEqual({ isolation: "read committed", lock_timeout: "0", style: "ISO, MDY" });
+          current_setting('idle_session_timeout') as idle_timeout, current_setting('DateStyle') as style,
+          ${["NULL", null]}::text[] as list, current_setting('array_nulls') as nulls, current_setting('transform_null_equals') as equals`;
+      const times = { lock_timeout: "0", idle_timeout: "0" };
+      const formats = { style: "ISO, MDY", list: ["NULL", null], nulls: "on", equals: "off" };
+      expect(row).toEqual({ isolation: "read committed", ...times, ...formats });
     }
   } finally {
     await other.close();

@@ -38,19 +38,27 @@ export async function openDatabase(
   return connectEmbedded(await openEmbedded(config.DATA_DIR));
 }
 
+/** Settings that the statements are written for, and what may happen with another value. */
+const needed = [
+  ["default_transaction_isolation", "read committed", "another isolation than read committed, so concurrent runs may fail"],
+  ["lock_timeout", "0", "a lock_timeout, so statements that wait for each other may fail"],
+  ["array_nulls", "on", "array_nulls turned off, so lists may be stored with wrong values"],
+] as const;
+
 /**
- * Warns if the pool's sessions do not have the isolation that the statements are written for. Sessions set it themselves, except
+ * Warns if the pool's sessions do not have the settings that the statements are written for. Sessions set them themselves, except
  * those of a pooler in transaction mode.
  */
-export async function warnOfIsolation({ sql }: Database, log: Log): Promise<void> {
-  const [{ isolation }] = await sql<
-    [{ isolation: string }]
-  >`select current_setting('default_transaction_isolation') as isolation`;
-  if (isolation === "read committed") return;
-  log.warn(
-    "the sessions of the pooler have another isolation than read committed, so concurrent runs may fail. Run: ALTER ROLE … SET default_transaction_isolation = 'read committed'",
-    { default_transaction_isolation: isolation },
-  );
+export async function warnOfSettings({ sql }: Database, log: Log): Promise<void> {
+  const names = needed.map(([name]) => name);
+  const rows = await sql<{ name: string; value: string }[]>`
+    select name, current_setting(name) as value from unnest(${names}::text[]) name`;
+  for (const [name, wanted, fault] of needed) {
+    const value = rows.find((row) => row.name === name)?.value;
+    if (value === wanted) continue;
+    const change = `ALTER ROLE … SET ${name} = ${wanted.includes(" ") ? `'${wanted}'` : wanted}`;
+    log.warn(`the sessions of the pooler have ${fault}. Run: ${change}`, { [name]: value });
+  }
 }
 
 /** Whether the connection is through a pooler: its process id differs from that of the server. */
