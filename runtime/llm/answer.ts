@@ -50,15 +50,24 @@ export function readAnswer(answer: unknown, model: string, mask: (text: string) 
 }
 
 const maxShown = 200;
+/** A page may be large, and only its beginning is shown. It is longer than what is shown because of spaces. */
+const maxRead = 10_000;
+
+/** The beginning of a text in one line, without keys. */
+function beginningOf(text: string, mask: (text: string) => string): string {
+  const line = mask(text.slice(0, maxRead)).replaceAll(/\s+/g, " ").trim();
+  // Of many spaces, little is left, and the last word may be a part of a key.
+  const isShort = text.length > maxRead && line.length < maxRead / 2;
+  return (isShort ? line.replace(/ ?\S*$/, "") : line).slice(0, maxShown);
+}
 
 /** Names the error of the proxy, or shows the beginning of a page that a wrong `LLM_BASE_URL` returns. */
 function whyNoMessage(answer: unknown, mask: (text: string) => string): string {
-  const shown = (text: string) => mask(text).replaceAll(/\s+/g, " ").trim().slice(0, maxShown);
   if (typeof answer === "string" && answer.trim() !== "")
-    return `The LLM answered with text instead of JSON; check LLM_BASE_URL: ${shown(answer)}`;
+    return `The LLM answered with text instead of JSON; check LLM_BASE_URL: ${beginningOf(answer, mask)}`;
   const error = (answer as Loose | null)?.error;
   const message = typeof error === "string" ? error : (error as { message?: unknown } | null | undefined)?.message;
-  if (typeof message === "string" && message !== "") return `The LLM answered with an error: ${shown(message)}`;
+  if (typeof message === "string" && message !== "") return `The LLM answered with an error: ${beginningOf(message, mask)}`;
   return "The LLM's answer has no message in its choices.";
 }
 

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { readAnswer } from "./answer.ts";
+
+const key = "sk-secret-key";
+let masked = 0;
+const mask = (text: string) => {
+  masked += text.length;
+  return text.replaceAll(key, "…");
+};
+const failureOf = (answer: unknown): string => {
+  masked = 0;
+  try {
+    readAnswer(answer, "model", mask);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "";
+};
+
+test("of a large page, only the beginning is searched for keys and shown", () => {
+  const page = `<html>\n\n  <p>Refused: ${key}</p>${" <p>More</p>".repeat(100_000)}`;
+  const shown = "The LLM answered with text instead of JSON; check LLM_BASE_URL: <html> <p>Refused: …</p> <p>More</p>";
+  for (const answer of [page, { error: { message: page } }]) {
+    const failure = failureOf(answer);
+    expect(failure.slice(failure.indexOf(": ") + 2)).toHaveLength(200);
+    expect(masked).toBeLessThan(20_000);
+  }
+  expect(failureOf(page)).toContain(shown);
+});
+
+test("a key at the end of that beginning is not shown in part", () => {
+  const failure = failureOf(`<html>${" ".repeat(9_985)}${key}${key} and more`);
+  expect(failure).toMatch(/LLM_BASE_URL: <html>$/);
+});
