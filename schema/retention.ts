@@ -43,7 +43,7 @@ export const erase = operation({
   rpc: "MonitoringService.EraseData",
   summary: "Erase stored data",
   description:
-    "Removes the stored data of an issue, a person or a project: payloads, transcripts, results, tool calls and the memories made from them. Unfinished executions are cancelled. Ids, states and times are kept, so that a repeated delivery is still recognised as a duplicate. Webhooks waiting for their plugin, and payloads that it could not parse, are removed if they contain the name, or the project and the number of the issue. This cannot be undone. The audit log records who erased the data, and the counts. Instead of the person's name, it stores a token: if `ENCRYPTION_KEY` is set, the same one for each erasure of that name, else a random one.",
+    "Removes the stored data of an issue, a person or a project: payloads, transcripts, results, tool calls and the memories made from them. Unfinished executions are cancelled. Ids, states and times are kept, so that a repeated delivery is still recognised as a duplicate. Webhooks waiting for their plugin, and payloads that it could not parse, are removed if they contain the name, or the project and the number of the issue. If a webhook that was waiting for its plugin is delivered again after that, it is recognised by the id of its queue message or, if `WEBHOOK_REPLAY_HOURS` is set, by its body; otherwise it is stored as a new event. This cannot be undone. The audit log records who erased the data, and the counts. Instead of the person's name, it stores a token: if `ENCRYPTION_KEY` is set, the same one for each erasure of that name, else a random one.",
   input: z.object({
     subject: z
       .string()

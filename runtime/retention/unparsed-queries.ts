@@ -47,10 +47,19 @@ export async function countDeferred(sql: Queryable, ids: readonly string[]): Pro
 
 /**
  * Stores deferred webhooks as discarded events without payload, under the ids that their senders received. A replica that is parsing
- * one of them finds that event when it stores its own.
+ * one of them finds that event when it stores its own. Keeps what identifies a repeated delivery and is known without the plugin:
+ * the id of its message, and if repeated bodies count as duplicates, the digest of its body.
  */
 export const discardDeferred = (sql: Queryable, ids: readonly string[], reason: string): Promise<unknown> =>
   sql`
-    with erased as (delete from unread_webhooks where id = any(${ids as string[]}::uuid[]) returning id, source, slug, received_at)
-    insert into webhook_events (id, source, slug, event_name, outcome, reason, headers, body, received_at)
-    select id, source, slug, '', 'discarded', ${reason}, '{}', '', received_at from erased on conflict do nothing`;
+    with erased as (
+      delete from unread_webhooks where id = any(${ids as string[]}::uuid[])
+      returning id, source, slug, body, way::jsonb as context, received_at
+    ), bodies as (
+      insert into webhook_bodies (slug, digest, event_id, received_at)
+      select distinct on (1, 2) scope, sha256(body), id, received_at
+      from erased, jsonb_array_elements_text(context->'scopes') scope order by 1, 2, id on conflict do nothing
+    )
+    insert into webhook_events (id, source, slug, delivery_id, event_name, outcome, reason, headers, body, received_at)
+    select id, source, slug, case when context->'replayOf' is null and context->'own' is null then context->>'messageId' end,
+      '', 'discarded', ${reason}, '{}', '', received_at from erased on conflict do nothing`;

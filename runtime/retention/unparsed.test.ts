@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Sql } from "../platform/database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
+import { sha256Of } from "../platform/digest.ts";
 import { newId } from "../platform/ids.ts";
 import { pack } from "../platform/packing/packed.ts";
 import { findUnparsed } from "./unparsed.ts";
+import { discardDeferred } from "./unparsed-queries.ts";
 
 let sql: Sql;
 let own: TestDatabase | null = null;
@@ -59,4 +61,33 @@ test("payloads of other issues and projects are not found", { tags: ["postgres"]
   expect(await found({ subjects: ["tickets:CONF#CONF-7"] }, ...payloads)).toEqual([3]);
   const project = { source: "tickets", source_project_id: "CONF" };
   expect(await found({ project }, ...payloads)).toEqual([3, 4]);
+});
+
+test("what identifies a repeated delivery is kept: the id of its message, and the digest of its body under its names", {
+  tags: ["postgres"],
+}, async () => {
+  const contextOf = (context: object) => JSON.stringify({ proven: [], scopes: ["tickets", "tickets previous"], ...context });
+  const contexts = ["{}", contextOf({ messageId: "m-1" }), contextOf({ messageId: "m-2", replayOf: newId() })];
+  const rows = contexts.map((way) => ({ id: newId(), way, body: `{"login":"Mona","at":${JSON.stringify(way)}}` }));
+  for (const { id, way, body } of rows)
+    await sql`insert into unread_webhooks (id, plugin, source, slug, headers, body, way, received_at)
+      values (${id}, 'tickets', 'tickets', 'tickets', '{}', ${Buffer.from(body)}, ${way}, '2026-01-02T00:00:00Z')`;
+  const ids = rows.map(({ id }) => id);
+  await discardDeferred(sql, ids, "erased");
+  expect(await sql`select id, delivery_id from webhook_events where id = any(${ids}::uuid[]) order by id`).toEqual([
+    { id: ids[0], delivery_id: null },
+    { id: ids[1], delivery_id: "m-1" },
+    { id: ids[2], delivery_id: null },
+  ]);
+  const names =
+    await sql`select slug, encode(digest, 'hex') as digest, event_id, received_at from webhook_bodies order by event_id, slug`;
+  const kept = rows.slice(1).flatMap(({ id, body }) =>
+    ["tickets", "tickets previous"].map((slug) => ({
+      slug,
+      digest: sha256Of(body),
+      event_id: id,
+      received_at: "2026-01-02T00:00:00.000Z",
+    })),
+  );
+  expect(names).toEqual(kept);
 });

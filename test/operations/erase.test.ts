@@ -18,7 +18,7 @@ const eraseAt = (service: Service) => async (target: object) => {
 
 test("an erasure reaches webhooks that wait for their plugin", { timeout: 120_000 }, async () => {
   const secret = "shared-with-the-sender";
-  await using service = await startService({ env: { PLUGIN_TICKETS__WEBHOOK_SECRET: secret } });
+  await using service = await startService({ env: { PLUGIN_TICKETS__WEBHOOK_SECRET: secret, WEBHOOK_REPLAY_HOURS: "1" } });
   const { body: bundle } = await buildTickets("tickets", true);
   await service.post("/api/plugins", bundle);
   expect((await service.post("/api/plugins/tickets/approve", {})).status).toBe(200);
@@ -26,16 +26,21 @@ test("an erasure reaches webhooks that wait for their plugin", { timeout: 120_00
   await eventually(async () => (await state()) === "ready" || null);
   for (const pid of childrenOf(service.pid)) process.kill(Number(pid), "SIGKILL");
   await eventually(async () => (await state()) === "backoff" || null);
-  const send = async (payload: object) => {
+  const deliver = async (payload: object) => {
     const body = JSON.stringify(payload);
     const signature = createHmac("sha256", secret).update(body).digest("hex");
     const headers = { "content-type": "application/json", "ticket-signature": signature };
     const answer = await fetch(`${service.url}/webhook/tickets`, { method: "POST", headers, body });
-    expect(answer.status).toBe(202);
-    return ((await answer.json()) as { event_id: string }).event_id;
+    return { code: answer.status, ...((await answer.json()) as { event_id: string; status: string }) };
+  };
+  const send = async (payload: object) => {
+    const { code, event_id } = await deliver(payload);
+    expect(code).toBe(202);
+    return event_id;
   };
   const large = "x".repeat(400_000);
-  const ofMona = await send({ number: 1, title: "One", project: "p", reporter: { login: "Mona" }, large });
+  const payload = { number: 1, title: "One", project: "p", reporter: { login: "Mona" }, large };
+  const ofMona = await send(payload);
   const second = await send({ number: 2, title: "Two", page: "https://tickets.example/p/2", reporter: { login: "Monalisa" } });
   const third = await send({ number: 3, title: "Three", project: "p-2", reporter: { login: "Bob" } });
   expect((await service.post("/api/plugins/tickets/disable")).status).toBe(200);
@@ -57,6 +62,8 @@ test("an erasure reaches webhooks that wait for their plugin", { timeout: 120_00
   for (const id of [ofMona, second]) expect(read.find((one) => one.id === id)).toMatchObject({ event_name: "", reason });
   expect(read.find(({ id }) => id === third)).toMatchObject({ event_name: "ticket" });
   expect(JSON.stringify((await service.get(`/api/webhook-events/${ofMona}`)).body)).not.toContain("Mona");
+  // Also if it is delivered again.
+  expect(await deliver(payload)).toMatchObject({ event_id: ofMona, status: "duplicate" });
 });
 
 test("the memories of a deleted project are erased by its id", { timeout: 60_000 }, async () => {
