@@ -9,7 +9,8 @@ import { deleteSession, findSession, insertSession } from "./queries.ts";
 interface Sessions {
   /** `undefined` if the key is not valid. */
   create(key: string): Promise<NewSession | undefined>;
-  find(token: string): Promise<Actor | undefined>;
+  /** `isRepeated`: an open stream checks its session again, so it is enough that the session was found some seconds ago. */
+  find(token: string, isRepeated?: boolean): Promise<Actor | undefined>;
   end(token: string): Promise<void>;
   /** How long a session lasts. */
   readonly seconds: number;
@@ -21,8 +22,13 @@ interface NewSession {
 }
 
 const sessionSeconds = 8 * 3600;
+/** Streams check their sessions often, and together they would send many queries. */
+const recentMs = 10_000;
+/** Sessions of streams that are open or ended recently. */
+const maxRecent = 1_000;
 
 export function openSessions(sql: Sql, keyring: Pick<Keyring, "find" | "findByHash">): Sessions {
+  const recent = new Map<string, { readonly key_hash: string; readonly until: number }>();
   return {
     seconds: sessionSeconds,
     async create(key) {
@@ -33,10 +39,23 @@ export function openSessions(sql: Sql, keyring: Pick<Keyring, "find" | "findByHa
       await insertSession(sql, { token_hash: hashOf(token), key_hash: hashOf(key), expires_at });
       return { token, actor };
     },
-    async find(token) {
-      const session = await findSession(sql, hashOf(token));
-      return session && keyring.findByHash(session.key_hash);
+    async find(token, isRepeated = false) {
+      const hash = hashOf(token);
+      const id = hash.toString("hex");
+      const known = isRepeated ? recent.get(id) : undefined;
+      if (known && Date.now() < known.until) return keyring.findByHash(known.key_hash);
+      recent.delete(id);
+      const session = await findSession(sql, hash);
+      if (!session) return undefined;
+      if (recent.size >= maxRecent) recent.clear();
+      const until = Math.min(Date.now() + recentMs, Date.parse(session.expires_at));
+      if (isRepeated) recent.set(id, { key_hash: session.key_hash, until });
+      return keyring.findByHash(session.key_hash);
     },
-    end: (token) => deleteSession(sql, hashOf(token)),
+    end: async (token) => {
+      const hash = hashOf(token);
+      await deleteSession(sql, hash);
+      recent.delete(hash.toString("hex"));
+    },
   };
 }

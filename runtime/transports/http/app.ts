@@ -66,7 +66,7 @@ function endpoint(operation: BoundOperation, options: HttpOptions) {
     const proof = proofOf(c, options.publicUrl ?? null);
     const actor = await options.authenticate(proof, op.scope);
     const input = await readInput(c, op, places, limits);
-    const reader = isFollowing ? new CheckedReader(() => options.authenticate(proof, op.scope)) : null;
+    const reader = isFollowing ? new CheckedReader(() => options.authenticate({ ...proof, isRepeated: true }, op.scope)) : null;
     const context = withSignal(options.context(c.req.raw, actor), reader?.signal);
     const output = await invokeWithEvents(operation, input, context);
     if (output instanceof Events) return eventStream(output.all, (error) => asProblem(error, c, options.log).message, reader);

@@ -12,6 +12,8 @@ export interface Proof {
   readonly address?: () => string | null;
   /** The caller only asks whether it is authenticated, so a missing credential is not reported. */
   readonly mayBeMissing?: true;
+  /** The credentials of an open stream are checked again. */
+  readonly isRepeated?: true;
 }
 
 export type Authenticate = (proof: Proof, scope: Scope) => Promise<Actor>;
@@ -23,7 +25,7 @@ interface Keys {
 }
 
 interface FindSession {
-  find(token: string): Promise<Actor | undefined>;
+  find(token: string, isRepeated?: boolean): Promise<Actor | undefined>;
 }
 
 export const anonymous: Actor = { kind: "anonymous", name: "anonymous", scopes: ["agent", "read", "write", "admin"] };
@@ -49,7 +51,7 @@ export function createAuthenticate(keys: Keys, sessions?: FindSession, warn?: Re
     if (scope === "open" || (await keys.isOpen(scope === "read"))) return anonymous;
     if (scope === "agent" && authorization === undefined) return withoutKey;
     if (authorization === undefined && session !== undefined) {
-      const actor = await sessions?.find(session);
+      const actor = await sessions?.find(session, proof.isRepeated);
       if (!actor) {
         report(ended, proof);
         throw problem("unauthenticated", ended);
