@@ -48,19 +48,20 @@ export interface PreviousSecrets {
 /** Accepts previous secrets, and stores when each was last used. */
 export function createPreviousSecrets(sql: Sql, log: Pick<Log, "warn">): PreviousSecrets {
   const notedAt = new Map<string, number>();
-  const note = (connection: Connection) => {
+  // Awaited, so that a status check right after the webhook shows the use.
+  const note = async (connection: Connection) => {
     const key = slugOf(connection);
     if (performance.now() - (notedAt.get(key) ?? Number.NEGATIVE_INFINITY) < everyMs) return;
     notedAt.set(key, performance.now());
-    savePreviousUse(sql, key).catch((error) => log.warn("failed to store the use of a previous secret", { error }));
+    await savePreviousUse(sql, key).catch((error) => log.warn("failed to store the use of a previous secret", { error }));
   };
   return {
     verify: async (connection, request, check) => {
       const verdict = await check(connection, request);
-      if (verdict?.ok && withPrevious.has(connection)) note(connection);
+      if (verdict?.ok && withPrevious.has(connection)) await note(connection);
       if (verdict?.ok !== false || !hasPrevious(connection)) return verdict;
       const second = await check(withPreviousSecret(connection), request);
-      if (second?.ok) note(connection);
+      if (second?.ok) await note(connection);
       // The sender gets the reason of the check with the current secret.
       return second?.ok === false ? verdict : second;
     },

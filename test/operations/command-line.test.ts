@@ -215,7 +215,10 @@ test("keys can be created before the first start, in an empty folder or with --c
   ];
   for (const [words, remedy] of commands) {
     const refused = await signalbox(words, env);
-    expect([refused.code, refused.text]).toEqual([1, expect.stringMatching(/no database in .*new\. Run this in the folder/)]);
+    expect([refused.code, refused.text]).toEqual([
+      1,
+      expect.stringMatching(/no database in .*new\. Run this in the service's folder/),
+    ]);
     expect(refused.text).toMatch(remedy);
     expect(existsSync(env.DATA_DIR)).toBe(false);
   }
