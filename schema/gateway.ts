@@ -51,7 +51,7 @@ export const heartbeat = operation({
   rpc: "AgentGateway.Heartbeat",
   summary: "Renew a session",
   description:
-    "Also renews the leases of the tasks that its streams have received, and returns these tasks. A task that an agent received before the call and that is not among them was cancelled or went back to the queue: stop working on it, because its result will be refused. An agent that has stopped working on a task that is still among them must call FailTask: its lease is renewed until then.",
+    "Also renews the leases of the tasks that its streams have received, and returns these tasks. A task that an agent received before the call and that is not among them was cancelled or went back to the queue: stop working on it, because its result will be refused. An agent that has stopped working on a task that is still among them must call FailTask. Until then, no other agent gets the task.",
   input: z.object({ session_id: sessionId }),
   output: z.object({
     expires_at: timestamp.describe("When the session expires."),

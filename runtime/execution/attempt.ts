@@ -206,14 +206,8 @@ async function postpone(
   });
   if (held_reason !== undefined) await deps.onHeld({ ...execution, held_reason, held_until: null });
   attempts.inc({ outcome: "postponed" });
-  deps.log.warn("execution postponed", {
-    execution_id: execution.id,
-    task_id: execution.task_id,
-    waits_for: breaker?.name,
-    error: message,
-    after_ms,
-    held_reason,
-  });
+  const context = { execution_id: execution.id, task_id: execution.task_id, waits_for: breaker?.name };
+  deps.log.warn("execution postponed", { ...context, error: message, after_ms, held_reason });
 }
 
 /** Queues the execution again, or fails it for good. */

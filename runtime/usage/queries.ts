@@ -113,8 +113,10 @@ export async function endOfPortion(sql: Queryable, { from }: Period, maxRows: nu
   return row.end;
 }
 
-/** Executions that have not ended, by state, and the age of the oldest due one, in seconds. */
-/** `oldest`: the age in seconds of the oldest execution that is due and not paused, among the first 10,000 that are due. */
+/**
+ * Unfinished executions by state. `oldest`: the age in seconds of the oldest execution that is due and not paused, among the first
+ * 10,000 that are due.
+ */
 export async function openExecutions(
   sql: Queryable,
 ): Promise<{ states: { state: string; count: number }[]; oldest: number | null }> {
@@ -122,12 +124,13 @@ export async function openExecutions(
     select state, count(*) as count from task_executions where state in ('queued', 'held', 'running', 'waiting') group by state`;
   const [row] = await sql<[{ oldest: number | null }]>`
     with due as (
-      select e from task_executions e where e.state = 'queued' and e.run_after <= now() order by e.created_at, e.id
+      select e.id, e.created_at from task_executions e where e.state = 'queued' and e.run_after <= now() order by e.created_at, e.id
       limit case when exists (select from pauses) then 10000 else 1 end
     )
-    select extract(epoch from now() - (e).created_at)::float8 as oldest from due
-    where not exists (select from pauses where scope = 'all') and (not exists (select from pauses) or pause_of(e) is null)
-    order by (e).created_at limit 1`;
+    select extract(epoch from now() - due.created_at)::float8 as oldest from due
+    where not exists (select from pauses where scope = 'all') and (not exists (select from pauses)
+      or (select pause_of(e) is null from task_executions e where e.id = due.id))
+    order by due.created_at, due.id limit 1`;
   return { states, oldest: row?.oldest ?? null };
 }
 

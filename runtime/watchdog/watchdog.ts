@@ -89,16 +89,22 @@ export function createWatchdog(sql: Sql, log: Log, enabled: boolean): Watchdog {
     const maxOfNetwork = network !== null && isPrivate(address as string) ? maxCallers : maxKeys;
     const isFirst = !isFull && countOf(ofMessage) < maxCallers && countOf(ofNetwork) < maxOfNetwork;
     if (groups.has(ownId) || isFirst) return { id: ownId, context, countedAs: [ofMessage, ofNetwork] };
+    const isNetworkFull = countOf(ofNetwork) >= maxOfNetwork;
     const callers = (first: string) => `others than the first ${first} within a minute`;
     if (network !== null && (groups.has(ofNetwork) || (!isFull && countOf(ofMessage) < 2 * maxCallers)))
       return {
         id: ofNetwork,
-        context: { ...rest, address: network, callers: callers(`${maxOfNetwork} of this network`) },
+        context: {
+          ...rest,
+          address: network,
+          callers: callers(isNetworkFull ? `${maxOfNetwork} of this network` : String(maxCallers)),
+        },
         countedAs: [ofMessage],
       };
     // If there are too many kinds, those with the same message share a group.
     const id = isFull && !groups.has(kind) ? ofMessage : kind;
-    return { id, context: { ...rest, callers: callers(String(maxCallers)) }, countedAs: [] };
+    const isOfCaller = key !== undefined || address !== undefined;
+    return { id, context: isOfCaller ? { ...rest, callers: callers(String(maxCallers)) } : rest, countedAs: [] };
   };
   return (level, message, context = {}) => {
     if (context.reason === undefined) {

@@ -971,7 +971,7 @@ export declare const AgentGateway: GenService<{
     output: typeof RegisterAgentResponseSchema;
   },
   /**
-   * Renew a session. Also renews the leases of the tasks that its streams have received, and returns these tasks. A task that an agent received before the call and that is not among them was cancelled or went back to the queue: stop working on it, because its result will be refused.
+   * Renew a session. Also renews the leases of the tasks that its streams have received, and returns these tasks. A task that an agent received before the call and that is not among them was cancelled or went back to the queue: stop working on it, because its result will be refused. An agent that has stopped working on a task that is still among them must call FailTask. Until then, no other agent gets the task.
    * Errors: INVALID_ARGUMENT, UNAUTHENTICATED.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.Heartbeat
