@@ -103,6 +103,9 @@ export function endOfString(utf8: Uint8Array, start: number): number {
 /** The text without NUL characters and unpaired surrogates, which PostgreSQL cannot store. */
 export const storableText = (text: string): string => text.replaceAll("\0", "\uFFFD").toWellFormed();
 
+/** The beginning of a text as events store it. Truncated first, because truncation can leave an unpaired surrogate. */
+export const shortText = (text: string): string => storableText(text.slice(0, 500));
+
 /** How JSON writes the characters that PostgreSQL cannot store: it escapes surrogates only if they are unpaired. */
 const unstorableEscape = /(?<=(?:^|[^\\])(?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 

@@ -49,6 +49,40 @@ test("a number is a person only as the value of a member that can name one", { t
   expect(await found({ actor: "7" }, ...payloads)).toEqual([3, 4, 5, 6, 7]);
 });
 
+test.each([
+  '{"created_by":7}',
+  '{"updatedBy":7}',
+  '{"member":7}',
+  '{"account":7}',
+  '{"assignee_ids":[3,7]}',
+  '{"reviewers":[7]}',
+  '{"participants":[{"id":3},7]}',
+])("the number in %s is a person", { tags: ["postgres"] }, async (payload) => {
+  expect(await found({ actor: "7" }, payload)).toEqual([0]);
+});
+
+test.each(['{"counts":[7]}', '{"members":7}', '{"user":{"posts":7}}', '{"users":[{"posts":7}],"sizes":[7]}'])(
+  "the number in %s is no person",
+  { tags: ["postgres"] },
+  async (payload) => {
+    expect(await found({ actor: "7" }, payload)).toEqual([]);
+  },
+);
+
+test("a search of a long payload lets other work run, also where it has neither strings nor numbers", async () => {
+  const body = Buffer.from(`[${'{"a":null},'.repeat(1_000_000)}1]`);
+  // Answers at once, so that only the pauses of the search let other work run.
+  const answers = (parts: readonly string[]) =>
+    Promise.resolve(
+      parts[0]?.includes("select id, source, body") ? [{ id: "1", source: "tickets", body }] : [{ id: "1", bytes: 1 }],
+    );
+  let turns = 0;
+  const other = setInterval(() => turns++, 1);
+  expect(await findUnparsed(answers as never, { ...nobody, actor: "mona" })).toEqual([]);
+  clearInterval(other);
+  expect(turns).toBeGreaterThan(3);
+});
+
 test("payloads of other issues and projects are not found", { tags: ["postgres"] }, async () => {
   const payloads = [
     { number: 42, project: "acme/webshop" },
@@ -90,4 +124,26 @@ test("what identifies a repeated delivery is kept: the id of its message, and th
     })),
   );
   expect(names).toEqual(kept);
+});
+
+test("an id of a message is kept as its event would have it", { tags: ["postgres"] }, async () => {
+  const messages = ["nul \0", "half \ud800", `${"x".repeat(499)}\u{1F600}`, "y".repeat(9_000), ""];
+  const rows = messages.map((messageId) => ({ id: newId(), way: JSON.stringify({ messageId, own: false }) }));
+  for (const { id, way } of rows)
+    await sql`insert into unread_webhooks (id, plugin, source, slug, headers, body, way)
+      values (${id}, 'tickets', 'tickets', 'of-queue', '{}', ${Buffer.from("{}")}, ${way})`;
+  await discardDeferred(
+    sql,
+    rows.map(({ id }) => id),
+    "erased",
+  );
+  const kept = await sql<{ delivery_id: string }[]>`select delivery_id from webhook_events where slug = 'of-queue' order by id`;
+  expect(kept.map(({ delivery_id }) => delivery_id)).toEqual([
+    "nul \ufffd",
+    "half \ufffd",
+    `${"x".repeat(499)}\ufffd`,
+    "y".repeat(500),
+    "",
+  ]);
+  expect(await sql`select 1 from unread_webhooks where slug = 'of-queue'`).toEqual([]);
 });

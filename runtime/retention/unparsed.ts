@@ -45,8 +45,8 @@ async function isWanted(payload: UnparsedPayload, wanted: Wanted, pause: () => P
   let compared = 0;
   await pause();
   for (const scalar of scalarsOf(textOf(payload))) {
-    if (isComplete(scalar)) return true;
-    if (++compared % scalarsPerLook === 0) await pause();
+    if (scalar && isComplete(scalar)) return true;
+    if (!scalar || ++compared % scalarsPerLook === 0) await pause();
   }
   return false;
 }
@@ -70,10 +70,13 @@ function matcherOf(source: string, { actor, subjects, project }: Wanted): (scala
   };
 }
 
-/** Numbers are common, so they count only as the value of a member that can name a person. */
-const isPerson = ({ kind, text, name }: JsonScalar, actor: string): boolean =>
-  text.toLowerCase() === actor &&
-  (kind === "string" || /(?:id|user|actor|author|sender|creator|reporter|assignee|owner)$/i.test(name));
+/** Endings of the names of members whose value can be a person. */
+const ofPeople =
+  /(?:id|by|user|actor|author|sender|creator|reporter|assignee|owner|member|account|commenter|reviewer|participant|editor)$/i;
+
+/** Numbers are common, so they count only as the value of a member that can name a person, or in an array of such values. */
+const isPerson = ({ kind, text, name, isItem }: JsonScalar, actor: string): boolean =>
+  text.toLowerCase() === actor && (kind === "string" || ofPeople.test(isItem ? name.replace(/s$/i, "") : name));
 
 function partsOf(subject: string): { source: string; project: string; issue: string } {
   const [, source = "", project = "", issue = ""] = /^([^:]*):(.*)#([^#]*)$/s.exec(subject) ?? [];

@@ -1,6 +1,6 @@
 import { type EventAuthor, oneLine } from "@signalbox/sdk";
 import { newId } from "../platform/ids.ts";
-import { storableText } from "../platform/json.ts";
+import { shortText } from "../platform/json.ts";
 import { pack } from "../platform/packing/packed.ts";
 import { validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { NewEvent } from "./arrival.ts";
@@ -43,8 +43,7 @@ export function rowOf(
   };
 }
 
-/** Truncated first, because truncation can leave an unpaired surrogate, which PostgreSQL cannot store. */
-const text = (value: string | null) => value && storableText(value.slice(0, 500));
+const text = (value: string | null) => value && shortText(value);
 
 const authorOf = ({ id, name, kind, standing }: EventAuthor): EventAuthor => ({ id: text(id), name: text(name), kind, standing });
 
