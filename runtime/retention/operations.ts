@@ -75,7 +75,10 @@ async function erase(
   // First, because the events of a person cannot be found again once their names are removed.
   for (const key of keys) await memories.remove(key).catch(unlessGone);
   const counts = await eraseData(sql, target);
-  return { dry_run, ...named, ...counts, cancelled: cancelled.length, memories: keys.length };
+  // Again, because a connected agent may store a memory before it learns that its execution is cancelled.
+  const later = await keysOf(memories, cancelled, null);
+  for (const key of later) await memories.remove(key).catch(unlessGone);
+  return { dry_run, ...named, ...counts, cancelled: cancelled.length, memories: new Set([...keys, ...later]).size };
 }
 
 const pageSize = 1000;

@@ -14,14 +14,15 @@ const days = {
   RETENTION_AUDIT_DAYS: 400,
 };
 const removedMemories: string[] = [];
-/** The execution that has a memory. */
+/** The execution that has a memory, its key, and the key of the one that it stores once the first is removed. */
 let memoryOf: string;
+let [memory, nextMemory]: [string | null, string | null] = ["made", null];
 /** An execution that stores a memory while it is cancelled. */
 let storesWhileCancelled: string;
 let door: Door;
 beforeAll(async () => {
   const publish = async (_: string, id: string) => {
-    if (id === storesWhileCancelled) memoryOf = id;
+    if (id === storesWhileCancelled) [memoryOf, memory] = [id, "made"];
   };
   const bus = { publish } as never;
   door = await openDoor(() => [
@@ -31,8 +32,11 @@ beforeAll(async () => {
       bus,
       sources: () => ["alpha", "gamma"],
       memories: {
-        list: async (filter) => ({ items: filter.some(({ task_id }) => task_id === memoryOf) ? [{ key: "made" }] : [] }),
-        remove: async (key) => void removedMemories.push(key),
+        list: async (filter) => ({ items: memory && filter.some((one) => one.task_id === memoryOf) ? [{ key: memory }] : [] }),
+        remove: async (key) => {
+          removedMemories.push(key);
+          [memory, nextMemory] = [nextMemory, null];
+        },
       },
     }),
   ]);
@@ -195,6 +199,14 @@ describe("erasure", () => {
     storesWhileCancelled = await insertTestEvent(door.sql, { ago: 1, subject: "gamma:CONF#CONF-8", state: "running" });
     expect((await door.post("/api/erase", { subject: "CONF-8" })).body).toMatchObject({ cancelled: 1, memories: 1 });
     expect(removedMemories).toEqual(["made"]);
+  });
+
+  test("so is one that it stores afterwards", async () => {
+    removedMemories.length = 0;
+    nextMemory = "late";
+    storesWhileCancelled = await insertTestEvent(door.sql, { ago: 1, subject: "gamma:CONF#CONF-9", state: "running" });
+    expect((await door.post("/api/erase", { subject: "CONF-9" })).body).toMatchObject({ cancelled: 1, memories: 2 });
+    expect(removedMemories).toEqual(["made", "late"]);
   });
 
   test("by URL: reasons that name a person are removed, others stay", async () => {
