@@ -6,6 +6,13 @@ const [min, max] = [10_000, 32_000];
 /** The only port in this range that `fetch` refuses: https://fetch.spec.whatwg.org/#port-blocking. */
 const blockedPort = 10_080;
 
+/** The ports are taken in turn: of random ones, two servers that start at the same time would sometimes get the same. */
+let latest = randomInt(min, max);
+const nextPort = (): number => {
+  latest = latest + 1 < max ? latest + 1 : min;
+  return latest === blockedPort ? nextPort() : latest;
+};
+
 /** Different ports of 127.0.0.1 that are free now, for servers that a test starts and restarts. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listenOnFreePort));
@@ -15,8 +22,7 @@ export async function freePorts(count: number): Promise<number[]> {
 
 async function listenOnFreePort(): Promise<{ port: number; server: ReturnType<typeof createServer> }> {
   for (;;) {
-    const port = randomInt(min, max);
-    if (port === blockedPort) continue;
+    const port = nextPort();
     const server = createServer();
     const isFree = await new Promise<boolean>((done) =>
       server.once("error", () => done(false)).listen(port, "127.0.0.1", () => done(true)),
