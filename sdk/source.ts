@@ -138,7 +138,7 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
   /** Login or id of the account that `connection` posts as; `null` if the platform does not provide it. */
   account(call: CallContext<z.output<Settings>>): Promise<string | null>;
   /** Tests the connection with a request that needs the credential. Can return a report about the account. */
-  // biome-ignore lint/suspicious/noConfusingVoidType: a check without a report returns nothing
+  // biome-ignore lint/suspicious/noConfusingVoidType: plugin authors write checks that return nothing
   check(call: CallContext<z.output<Settings>>): Promise<AccountReport | void>;
   /** Posts a comment with `call.key` in its marker. */
   deliver(post: NewComment, call: CallContext<z.output<Settings>>): Promise<PostedComment>;

@@ -45,15 +45,21 @@ const stateOf = async ({ executions: [execution] }: Arrival) => {
 };
 const pause = () => new Promise((go) => setTimeout(go, 200));
 
-test("a close waits for an uncommitted edit of its issue, then cancels what it started", { tags: ["postgres"] }, async () => {
-  const [edited, closed] = [edit(1), close(1)];
-  let stored: ReturnType<typeof storeTogether> | undefined;
+/** Stores a close while the transaction that stores an edit of its issue is not committed yet. */
+async function storeBeside(edited: Arrival, closed: Arrival, sql: Sql = second.sql) {
+  let stored = Promise.resolve<Awaited<ReturnType<typeof storeTogether>>>(new Map());
   await first.sql.begin(async (tx) => {
     await insertArrivals(tx, [edited]);
-    stored = storeTogether(second.sql, [closed], limits, log);
+    stored = storeTogether(sql, [closed], limits, log);
     await pause();
   });
-  expect((await stored)?.get(closed)).toMatchObject({ cancelled: [edited.executions[0]?.id] });
+  return stored;
+}
+
+test("a close waits for an uncommitted edit of its issue, then cancels what it started", { tags: ["postgres"] }, async () => {
+  const [edited, closed] = [edit(1), close(1)];
+  const stored = await storeBeside(edited, closed);
+  expect(stored.get(closed)).toMatchObject({ cancelled: [edited.executions[0]?.id] });
   expect(await stateOf(edited)).toBe("cancelled");
 });
 
@@ -64,13 +70,8 @@ test.each([
   ["a polled close waits for an edit by the webhook of an integration", close, (issue: number) => edit(issue, "other"), 6],
 ] as const)("%s, then cancels what it started", { tags: ["postgres"] }, async (_, closeOf, editOf, issue) => {
   const [edited, later, closed] = [editOf(issue), edit(issue), polled(closeOf(issue))];
-  let stored: ReturnType<typeof storeTogether> | undefined;
-  await first.sql.begin(async (tx) => {
-    await insertArrivals(tx, [edited]);
-    stored = storeTogether(second.sql, [closed], limits, log);
-    await pause();
-  });
-  expect((await stored)?.get(closed)).toMatchObject({ cancelled: [edited.executions[0]?.id] });
+  const stored = await storeBeside(edited, closed);
+  expect(stored.get(closed)).toMatchObject({ cancelled: [edited.executions[0]?.id] });
   expect(await stateOf(edited)).toBe("cancelled");
   await insertArrivals(first.sql, [later]);
   expect(await stateOf(later)).toBe("queued");
@@ -91,7 +92,7 @@ test("a polled close cancels nothing that the same poll reports after it", { tag
   ]);
 });
 
-/** Whose first transactions fail as in a deadlock. */
+/** A client whose first transactions fail with a deadlock. */
 const deadlocking = (sql: Sql, failures: number) =>
   new Proxy(sql, {
     get: (target, name) =>
@@ -111,13 +112,8 @@ test.each([
 ] as const)("a polled close: %s", { tags: ["postgres"] }, async (_, failures, state, warned) => {
   warnings.length = 0;
   const [edited, closed] = [edit(12 + failures), polled(close(12 + failures))];
-  let stored: ReturnType<typeof storeTogether> | undefined;
-  await first.sql.begin(async (tx) => {
-    await insertArrivals(tx, [edited]);
-    stored = storeTogether(deadlocking(second.sql, failures), [closed], limits, log);
-    await pause();
-  });
-  expect((await stored)?.get(closed)).toMatchObject({ id: closed.event.id });
+  const stored = await storeBeside(edited, closed, deadlocking(second.sql, failures));
+  expect(stored.get(closed)).toMatchObject({ id: closed.event.id });
   expect(await stateOf(edited)).toBe(state);
   expect(warnings).toEqual(warned);
 });
@@ -130,13 +126,8 @@ test.each([["alpha"], ["other"]])(
   async (slug) => {
     const issue = slug === "alpha" ? 7 : 8;
     const [edited, closed] = [withKey(polled(edit(issue))), withKey(close(issue, slug))];
-    let stored: ReturnType<typeof storeTogether> | undefined;
-    await first.sql.begin(async (tx) => {
-      await insertArrivals(tx, [edited]);
-      stored = storeTogether(second.sql, [closed], limits, log);
-      await pause();
-    });
-    expect((await stored)?.get(closed)).toMatchObject({ cancelled: [edited.executions[0]?.id] });
+    const stored = await storeBeside(edited, closed);
+    expect(stored.get(closed)).toMatchObject({ cancelled: [edited.executions[0]?.id] });
   },
 );
 
