@@ -42,7 +42,7 @@ import { watchdogOperation } from "./watchdog/operations.ts";
 import { type WebhookMappingDeps, webhookMappingOperations } from "./webhook-mappings/operations.ts";
 import type { DeferredWebhooks } from "./webhooks/deferred/defer.ts";
 import { type ExplainDeps, explainOperation } from "./webhooks/explain.ts";
-import type { Receiver } from "./webhooks/receiver.ts";
+import type { Receiver } from "./webhooks/receive.ts";
 import type { Routing } from "./webhooks/routing.ts";
 
 /** Dependencies of the operations besides the database. */

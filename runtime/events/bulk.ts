@@ -4,7 +4,7 @@ import { confirmationOf, countFirst } from "../platform/confirmation.ts";
 import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
 import { findMeant } from "../platform/subject-queries.ts";
 import type { ReplayOptions } from "../webhooks/incoming-event.ts";
-import type { Receiver } from "../webhooks/receiver.ts";
+import type { Receiver } from "../webhooks/receive.ts";
 import { countReplayable, nextReplayable, type Replayable, sampleReplayable } from "./bulk-queries.ts";
 import { replayEvent, replayIdOf, requireReplayable } from "./replay.ts";
 

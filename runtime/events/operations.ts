@@ -7,7 +7,7 @@ import { type BoundOperation, handle } from "../platform/operation.ts";
 import { unpack } from "../platform/packing/packed.ts";
 import { findMeant } from "../platform/subject-queries.ts";
 import { readable, unreadableOf } from "../transcripts/stored-steps.ts";
-import type { Receiver } from "../webhooks/receiver.ts";
+import type { Receiver } from "../webhooks/receive.ts";
 import { bulkOfEvents } from "./bulk.ts";
 import { findEvent, findRefused, listEvents, listExecutionsOfEvent, listRefused } from "./queries.ts";
 import { replayEvent, requireReplayable } from "./replay.ts";

@@ -9,7 +9,7 @@ import { findTask } from "../tasks/queries.ts";
 import { readable } from "../transcripts/stored-steps.ts";
 import type { Receipt } from "../webhooks/dispatch.ts";
 import type { ReplayOptions } from "../webhooks/incoming-event.ts";
-import type { Receiver } from "../webhooks/receiver.ts";
+import type { Receiver } from "../webhooks/receive.ts";
 import type { KeptEvent } from "./queries.ts";
 
 const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("utf8")) as Json;
@@ -36,7 +36,7 @@ export async function replayEvent(event: KeptEvent, replay: ReplayOptions, recei
   if (!body) throw problem("conflict", `${unreadable} Send the webhook again from the platform.`);
   const request = { headers: JSON.parse(event.headers), body };
   const context = { replayOf: event.id, replay, ...(id !== undefined && { id }) };
-  return receiver.accept(entry, event.slug, request, payloadOf(body), context);
+  return receiver.accept(entry, request, payloadOf(body), context);
 }
 
 /** The id of an event's replay in one bulk. It is the same for each request, and its time is that of the bulk's preview. */

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import type { Sql } from "../platform/database/client.ts";
 import { DatabaseUnavailable } from "../platform/database/unavailable.ts";
 import { noLog } from "../transports/http/testing/door.ts";
-import type { Receiver } from "../webhooks/receiver.ts";
+import type { Receiver } from "../webhooks/receive.ts";
 import { startIntake } from "./intake.ts";
 import { type QueueWorker, startRelay } from "./relay.ts";
 

@@ -4,7 +4,7 @@ import { causeOf } from "../platform/error-text.ts";
 import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
 import type { Log } from "../platform/log.ts";
 import type { InOrder } from "../webhooks/incoming-event.ts";
-import type { Receiver } from "../webhooks/receiver.ts";
+import type { Receiver } from "../webhooks/receive.ts";
 import { intakeFailure, ofQueue, WebhookFailed } from "./failures.ts";
 import { Loops, loopEach, type RunResult } from "./loops.ts";
 import type { QueueWorker } from "./relay.ts";
@@ -76,11 +76,11 @@ async function accept(webhook: IncomingWebhook, inOrder: InOrder, receiver: Rece
   try {
     const { entry, needsProof } = await receiver.admit(slug, head);
     isKnown = true;
-    const verified = await receiver.verify(entry, slug, { ...head, body });
+    const verified = await receiver.verify(entry, { ...head, body });
     const read = await json.parse(body);
     if (!("value" in read)) throw problem("bad_request", "The message is not valid JSON, or is nested too deep.");
     const request = { ...head, body, signed: needsProof };
-    await receiver.accept(verified, slug, request, read.value as Json, { messageId, inOrder });
+    await receiver.accept(verified, request, read.value as Json, { messageId, inOrder });
   } catch (error) {
     if (error instanceof Problem && error.status < 500)
       await receiver.noteRefusal({ slug, isKnown, head, reason: error.message });

@@ -1,11 +1,11 @@
 import { problem } from "@signalbox/schema/problem";
-import type { Json, PollBatch } from "@signalbox/sdk";
+import type { PollBatch } from "@signalbox/sdk";
 import { abortable } from "../platform/abortable.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { storableText } from "../platform/json.ts";
 import { toFailure } from "../platform/reconcile.ts";
 import type { Connection } from "../plugins/connections.ts";
-import type { Receiver } from "../webhooks/receiver.ts";
+import type { Receiver } from "../webhooks/receive.ts";
 import { type ClaimedPollSource, finishPoll, type PollSource } from "./queries.ts";
 
 /** Maximum duration of one poll. A source reads in pages, and the next poll continues. */
@@ -55,9 +55,7 @@ export async function pollOnce(
     await finishPoll(deps.sql, pollSource, lease, { error: text, waitSeconds: Math.ceil((retryAfterMs ?? 0) / 1000) });
     throw problem("bad_gateway", text, { cause: error });
   }
-  const receipts = await Promise.all(
-    batch.events.map((event) => acceptPolled(connection, pollSource.source, event, deps.receiver)),
-  );
+  const receipts = await Promise.all(batch.events.map((event) => deps.receiver.acceptEvent(connection, event, { polled: true })));
   await finishPoll(deps.sql, pollSource, lease, { cursor: storableText(batch.cursor), error: null });
   const count = (status: string) => receipts.filter((receipt) => receipt.status === status).length;
   return { fetched: receipts.length, accepted: count("accepted"), duplicates: count("duplicate") };
@@ -79,12 +77,3 @@ async function sourceOf(from: Pick<PollSource, "source">, { connectionBySlug }: 
   }
   return { connection, poll: source.poll.bind(source) };
 }
-
-const acceptPolled = (connection: Connection, slug: string, event: PollBatch["events"][number], receiver: Receiver) =>
-  receiver.accept(
-    { kind: "connection", connection },
-    slug,
-    { headers: event.headers, body: new TextEncoder().encode(JSON.stringify(event.payload)) },
-    event.payload as Json,
-    { polled: true },
-  );

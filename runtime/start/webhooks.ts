@@ -8,7 +8,7 @@ import { readDeferred } from "../webhooks/deferred/read.ts";
 import { Dispatcher, type DispatcherOptions } from "../webhooks/dispatch.ts";
 import { openMappingRules } from "../webhooks/mapping-rules.ts";
 import { createPreviousSecrets } from "../webhooks/previous-secret.ts";
-import { createReceiver } from "../webhooks/receive.ts";
+import { Receiver } from "../webhooks/receive.ts";
 import { createRefusals } from "../webhooks/refusals.ts";
 import { openRouting } from "../webhooks/routing.ts";
 import { type Core, concurrencyOf } from "./core.ts";
@@ -46,7 +46,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
   shutdown.add(() => deferred.close());
   const refusals = createRefusals(sql, log);
   shutdown.add(() => refusals.whenStored());
-  const receiver = createReceiver({
+  const receiver = new Receiver({
     accounts,
     standings,
     rules,

@@ -3,7 +3,7 @@ import { raceTimeout } from "../platform/abortable.ts";
 import { causeOf } from "../platform/error-text.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import { type Connection, slugOf } from "../plugins/connections.ts";
-import { hasPrevious } from "../webhooks/previous-secret.ts";
+import { previousSecretOf } from "../webhooks/previous-secret.ts";
 import type { Check, Finding, Probe } from "./board.ts";
 
 const everyMs = 60_000;
@@ -74,7 +74,7 @@ export const connectionProbe = ({ all, accounts, previousUses, heldUntil }: Conn
     return Promise.all(
       connections.map(async (one): Promise<Finding> => {
         const finding = await connectionFinding(one, accounts, heldUntil, signal);
-        if (!hasPrevious(one.connection)) return finding;
+        if (previousSecretOf(one.connection) === null) return finding;
         const used = uses.get(slugOf(one.connection));
         const last = used === undefined ? "has not been used" : `was last used at ${used}`;
         return { ...finding, message: `${finding.message}; the previous webhook secret ${last}` };

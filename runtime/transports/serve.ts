@@ -17,7 +17,7 @@ import { type BoundOperation, requestIdOf } from "../platform/operation.ts";
 import { version } from "../platform/version.ts";
 import type { RouteEntry } from "../plugins/host.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
-import type { Receiver } from "../webhooks/receiver.ts";
+import type { Receiver } from "../webhooks/receive.ts";
 import type { AddressOf, NodeHandler, Routes } from "./grpc/calls.ts";
 import type { GrpcContext } from "./grpc/routes.ts";
 import { connectHandler, startGrpc } from "./grpc/server.ts";

@@ -4,7 +4,7 @@ import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import { type Actor, type BoundOperation, invoke } from "../platform/operation.ts";
 import type { Connection, Connections } from "../plugins/connections.ts";
-import type { Receiver } from "../webhooks/receiver.ts";
+import type { Receiver } from "../webhooks/receive.ts";
 
 interface AccessOptions {
   readonly sql: Sql;
@@ -67,18 +67,7 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
       const source = connection?.source.adapter;
       if (!connection || !source?.createIssue) return null;
       const { event, key, url } = await source.createIssue(issue, callOf(connection, call));
-      if (event) {
-        const body = new TextEncoder().encode(JSON.stringify(event.payload));
-        await requireService().receiver.accept(
-          { kind: "connection", connection },
-          name,
-          { headers: event.headers, body },
-          event.payload,
-          {
-            own: true,
-          },
-        );
-      }
+      if (event) await requireService().receiver.acceptEvent(connection, event, { own: true });
       return { key, url };
     },
     projectId: async (name, project, call) => {

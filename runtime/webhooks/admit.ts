@@ -1,8 +1,9 @@
-import { Problem } from "@signalbox/schema/problem";
-import type { VerificationResult } from "@signalbox/sdk";
+import { Problem, problem } from "@signalbox/schema/problem";
+import type { VerificationResult, WebhookRequest } from "@signalbox/sdk";
 import type { SentRequest } from "../platform/webhook-auth.ts";
 import type { Connection } from "../plugins/connections.ts";
-import { hasPrevious, withPreviousSecret } from "./previous-secret.ts";
+import { callSandboxed, PluginUnavailable } from "./plugin-unavailable.ts";
+import { withPreviousSecret } from "./previous-secret.ts";
 import { recordReads } from "./stored-headers.ts";
 
 /** A webhook whose body has not been read. */
@@ -51,6 +52,19 @@ export async function verifyWithoutBody(connection: Connection, request: SentReq
   return verdict;
 }
 
+/** Lets the source verify the webhook. Fails if its plugin is unavailable and declares no `signature`. */
+export async function verifyBySource({ source, settings }: Connection, request: WebhookRequest): Promise<VerificationResult> {
+  if (!source.sandboxed) return source.adapter.verify(request, settings);
+  try {
+    return await callSandboxed(() => source.adapter.verify(request, settings));
+  } catch (error) {
+    if (!(error instanceof PluginUnavailable)) throw error;
+    throw problem("unavailable", `The plugin ${source.plugin} cannot verify webhooks now: ${error.message}. Send it again.`, {
+      retryAfter: 5,
+    });
+  }
+}
+
 const checkedConnections = new WeakMap<Connection, boolean>();
 
 /**
@@ -77,6 +91,5 @@ export async function verifierOf(connection: Connection, environment: (source: s
   if (await needsProof(connection)) return connection;
   const fallback = connection.id === "environment" ? undefined : environment(connection.source.name);
   if (fallback && (await needsProof(fallback))) return fallback;
-  const other = [connection, fallback].find((one) => one !== undefined && hasPrevious(one));
-  return other ? withPreviousSecret(other) : connection;
+  return withPreviousSecret(connection) ?? (fallback && withPreviousSecret(fallback)) ?? connection;
 }

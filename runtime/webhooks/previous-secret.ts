@@ -16,19 +16,17 @@ export const previousSecretOf = (connection: Connection): string | null => {
   return typeof previous === "string" && previous !== "" ? previous : null;
 };
 
-/** Whether a connection names a second secret. */
-export const hasPrevious = (connection: Connection): boolean => previousSecretOf(connection) !== null;
-
 const previousConnections = new WeakMap<Connection, Connection>();
 /** The connections that `withPreviousSecret` returned. */
 const withPrevious = new WeakSet<Connection>();
 
-/** The connection as it was before its secret was replaced. */
-export function withPreviousSecret(connection: Connection): Connection {
+/** The connection as it was before its secret was replaced; `null` if it names no second secret. */
+export function withPreviousSecret(connection: Connection): Connection | null {
+  const previous = previousSecretOf(connection);
+  if (previous === null) return null;
   const known = previousConnections.get(connection);
   if (known) return known;
-  const name = secretOf(connection);
-  const settings = { ...connection.settings, [name]: connection.rawSettings[`${name}_previous`] };
+  const settings = { ...connection.settings, [secretOf(connection)]: previous };
   const previousConnection = Object.freeze({ ...connection, settings });
   previousConnections.set(connection, previousConnection);
   withPrevious.add(previousConnection);
@@ -59,8 +57,9 @@ export function createPreviousSecrets(sql: Sql, log: Pick<Log, "warn">): Previou
     verify: async (connection, request, check) => {
       const verdict = await check(connection, request);
       if (verdict?.ok && withPrevious.has(connection)) await note(connection);
-      if (verdict?.ok !== false || !hasPrevious(connection)) return verdict;
-      const second = await check(withPreviousSecret(connection), request);
+      const previous = withPreviousSecret(connection);
+      if (verdict?.ok !== false || previous === null) return verdict;
+      const second = await check(previous, request);
       if (second?.ok) await note(connection);
       // The sender gets the reason of the check with the current secret.
       return second?.ok === false ? verdict : second;

@@ -1,54 +1,76 @@
 import { problem } from "@signalbox/schema/problem";
-import type { Json, SourceEvent, WebhookRequest } from "@signalbox/sdk";
-import { newId } from "../platform/ids.ts";
+import type { Json, WebhookPayload, WebhookRequest } from "@signalbox/sdk";
+import type { Evaluator } from "../platform/evaluator.ts";
+import type { Log, Report } from "../platform/log.ts";
 import type { SentRequest } from "../platform/webhook-auth.ts";
-import { type Connection, slugOf } from "../plugins/connections.ts";
+import type { Accounts } from "../plugins/accounts.ts";
+import { type Connection, type Connections, slugOf } from "../plugins/connections.ts";
+import type { Standings } from "../plugins/standings.ts";
 import {
   checkWithoutBody,
   neededBodyBefore,
   needsProof,
   verifierOf,
+  verifyBySource,
   verifyWithoutBody,
   type WebhookHead,
   withoutBody,
 } from "./admit.ts";
-import type { Receipt } from "./dispatch.ts";
-import type { IncomingEvent } from "./incoming-event.ts";
-import { authenticate, type MappingRule } from "./mapping-rules.ts";
+import type { DeferredWebhooks } from "./deferred/defer.ts";
+import type { Dispatcher, Receipt } from "./dispatch.ts";
+import { authenticate, type MappingRule, type MappingRules } from "./mapping-rules.ts";
 import { parseByPath, parseBySource, unreadableEvent } from "./parse.ts";
-import { callSandboxed, PluginUnavailable } from "./plugin-unavailable.ts";
-import type {
-  Admitted,
-  DeliveryContext,
-  Entry,
-  ReceivedWebhook,
-  Receiver,
-  ReceiverOptions,
-  UnreadableWebhook,
-} from "./receiver.ts";
+import { PluginUnavailable } from "./plugin-unavailable.ts";
+import type { PreviousSecrets } from "./previous-secret.ts";
+import type { DeliveryContext, Entry, ReceivedWebhook } from "./received-webhook.ts";
+import type { Refusals } from "./refusals.ts";
 import { replayScopes } from "./replay-scope.ts";
+import { repliesTo } from "./replies.ts";
 import { extensionHeaders, type RecordedHeaders, recordReads, withoutSecrets } from "./stored-headers.ts";
 
-/** Timeout of a reaction. */
-const reactionMs = 30_000;
+interface ReceiverOptions {
+  readonly connections: Pick<Connections, "bySlug" | "environment">;
+  readonly accounts: Accounts;
+  readonly standings: Standings;
+  readonly rules: MappingRules;
+  readonly evaluator: Evaluator;
+  readonly dispatcher: Dispatcher;
+  readonly deferred: DeferredWebhooks;
+  readonly refusals: Refusals;
+  readonly previousSecrets: PreviousSecrets;
+  /** Whether a copy of a signed body is a duplicate. */
+  readonly refusesCopies: boolean;
+  /** Writes a warning to the watchdog. */
+  readonly warn: Report;
+  readonly log: Log;
+  /** Whether anything is written to trackers. */
+  readonly trackerUpdates: boolean;
+}
 
-export const createReceiver = (options: ReceiverOptions): Receiver => new WebhookReceiver(options);
-
-class WebhookReceiver implements Receiver {
+/** Receives webhooks, and the events of polls and replays in the same format. */
+export class Receiver {
   readonly #options: ReceiverOptions;
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
   }
 
+  /**
+   * The target of `/webhook/<slug>`. The slug is the name of a source, the id of an integration, or the path of a webhook
+   * mapping.
+   */
   async entry(slug: string): Promise<Entry | undefined> {
     const connection = await this.#options.connections.bySlug(slug);
-    if (connection) return { kind: "connection", connection };
+    if (connection) return entryOf(connection);
     const rules = this.#options.rules.atPath(`/webhook/${slug}`);
-    return rules.length > 0 ? { kind: "path", rules } : undefined;
+    return rules.length > 0 ? { kind: "path", slug, rules } : undefined;
   }
 
-  async admit(slug: string, head: WebhookHead): Promise<Admitted> {
+  /**
+   * Checks a webhook before its body is read. Returns whether it must authenticate. Throws `not_found` or `unauthenticated`; then
+   * nothing is stored.
+   */
+  async admit(slug: string, head: WebhookHead): Promise<{ readonly entry: Entry; readonly needsProof: boolean }> {
     const entry = await this.entry(slug);
     if (!entry) throw problem("not_found", `There is no webhook "${slug.slice(0, 100)}".`);
     if (entry.kind === "path") {
@@ -63,70 +85,73 @@ class WebhookReceiver implements Receiver {
     return { entry, needsProof: true };
   }
 
-  async verify(entry: Entry, slug: string, request: SentRequest): Promise<Entry> {
-    if (entry.kind === "path") return { kind: "path", rules: this.#authenticated(entry.rules, slug, request) };
+  /** Authenticates an admitted webhook on its raw bytes. Throws `unauthenticated`; then nothing is stored. */
+  async verify(entry: Entry, request: SentRequest): Promise<Entry> {
+    if (entry.kind === "path") return { ...entry, rules: this.#authenticated(entry.rules, entry.slug, request) };
     const verifier = await verifierOf(entry.connection, this.#options.connections.environment);
     const verdict = await this.#options.previousSecrets.verify(verifier, request, verifyBySource);
     if (verdict?.ok !== true)
-      throw this.#refusal(entry.connection.source.name, slug, verdict?.reason ?? "it could not be verified");
+      throw this.#refusal(entry.connection.source.name, entry.slug, verdict?.reason ?? "it could not be verified");
     return entry;
   }
 
-  async noteRefusal({ slug, isKnown, head, reason }: Parameters<Receiver["noteRefusal"]>[0]): Promise<void> {
+  /** Stores a refused webhook without its body. `isKnown`: its path exists. */
+  async noteRefusal({ slug, isKnown, head, reason }: { slug: string; isKnown: boolean; head: WebhookHead; reason: string }) {
     const entry = isKnown ? await this.entry(slug).catch(() => undefined) : undefined;
     const source = entry?.kind === "path" ? entry.rules[0]?.source : entry?.connection.source.name;
     this.#options.refusals.add({ source: source ?? "unknown", slug, headers: head.headers, reason });
   }
 
+  /** Resolves once the refusals so far are stored. */
   readonly refusalsStored = (): Promise<void> => this.#options.refusals.whenStored();
 
-  async accept(
-    entry: Entry,
-    path: string,
-    request: ReceivedWebhook,
-    payload: Json,
-    context: DeliveryContext = {},
-  ): Promise<Receipt> {
-    // The id of an integration can be sent in capital letters. Its deliveries are the same.
-    const slug = entry.kind === "connection" ? slugOf(entry.connection) : path;
-    const parse = () => this.#parseAndDispatch(entry, slug, request, payload, context);
+  /** Parses and dispatches an authenticated webhook, or a stored one again. Defers it if its plugin is not running. */
+  async accept(entry: Entry, request: ReceivedWebhook, payload: Json, context: DeliveryContext = {}): Promise<Receipt> {
+    const parse = () => this.#parseAndDispatch(entry, request, payload, context);
     if (entry.kind === "path" || context.deferred || !entry.connection.source.sandboxed) return parse();
     const { plugin } = entry.connection.source;
-    if (await this.#options.deferred.isWaiting({ plugin, slug })) return this.#defer(entry.connection, slug, request, context);
+    if (await this.#options.deferred.isWaiting({ plugin, slug: entry.slug }))
+      return this.#defer(entry, entry.connection, request, context);
     try {
       return await parse();
     } catch (error) {
       if (!(error instanceof PluginUnavailable)) throw error;
-      return this.#defer(entry.connection, slug, request, context);
+      return this.#defer(entry, entry.connection, request, context);
     }
   }
 
-  async storeUnreadable({ id, source, slug, headers, body }: UnreadableWebhook, reason: string): Promise<void> {
-    const { dispatcher } = this.#options;
+  /** The same for an event that did not arrive as a webhook, but has its format. */
+  acceptEvent(connection: Connection, { headers, payload }: WebhookPayload, context: DeliveryContext): Promise<Receipt> {
+    const body = new TextEncoder().encode(JSON.stringify(payload));
+    return this.accept(entryOf(connection), { headers, body }, payload, context);
+  }
+
+  /** Stores the event of a webhook that could not be parsed, as discarded for this reason. */
+  async storeUnreadable(
+    { id, source, slug, headers, body }: WebhookRequest & { readonly id: string; readonly source: string; readonly slug: string },
+    reason: string,
+  ): Promise<void> {
     const event = { event: unreadableEvent, accounts: [], reason };
-    await dispatcher.accept({ id, source, slug, headers: extensionHeaders(headers), body, ...event });
+    await this.#options.dispatcher.accept({ id, source, slug, headers: extensionHeaders(headers), body, ...event });
   }
 
   async #parseAndDispatch(
     entry: Entry,
-    slug: string,
     request: ReceivedWebhook,
     payload: Json,
     { deferred, ...context }: DeliveryContext,
   ): Promise<Receipt> {
-    const { rules, dispatcher } = this.#options;
+    const { rules, dispatcher, accounts } = this.#options;
+    const { slug } = entry;
     const { headers, body } = request;
-    const scopes = deferred?.scopes ?? (await this.#scopesOf(entry, slug, request));
+    const scopes = deferred?.scopes ?? (await this.#scopesOf(entry, request));
     const recorded = recordReads(headers);
     const seenHeaders = entry.kind === "connection" && entry.connection.source.sandboxed ? headers : recorded.headers;
+    const last = deferred?.last ?? false;
     const parsed =
       entry.kind === "path"
         ? await parseByPath(entry.rules, body, this.#options)
-        : await parseBySource(
-            entry.connection,
-            { headers: seenHeaders, payload },
-            { ...this.#options, last: deferred?.last ?? false },
-          );
+        : await parseBySource(entry.connection, { headers: seenHeaders, payload }, { ...this.#options, last });
     const { source, event } = parsed;
     const all = rules.rulesFor(source, event.event_name, event.action);
     const eventRules = deferred
@@ -138,14 +163,14 @@ class WebhookReceiver implements Receiver {
       slug,
       payload,
       viaPath: entry.kind === "path",
-      accounts: event.actor === null ? [] : await this.#options.accounts.ofSource(source),
+      accounts: event.actor === null ? [] : await accounts.ofSource(source),
       headers: withoutSecrets(
         storedHeaders(entry, headers, recorded),
         (name) => !all.some(({ authHeader }) => authHeader === name),
       ),
       body,
       traceparent: headers.traceparent ?? null,
-      ...(entry.kind === "connection" && this.#replies(entry.connection, event)),
+      ...(entry.kind === "connection" && repliesTo(event, entry.connection, this.#options)),
       replayScopes: scopes,
       ...(eventRules.length > 0 && { matching: () => rules.matching(eventRules, body) }),
       ...(unauthenticated && { reason: "authentication failed for every matching webhook mapping" }),
@@ -154,54 +179,26 @@ class WebhookReceiver implements Receiver {
     });
   }
 
-  /** The calls to the tracker that the dispatch of an event may make. */
-  #replies(connection: Connection, event: SourceEvent): Pick<IncomingEvent, "acknowledge" | "findStanding"> {
-    const { author, subject } = event;
-    return {
-      acknowledge: (isDone) => this.#react(connection, event, isDone),
-      ...(author &&
-        subject &&
-        connection.source.adapter.standing && {
-          findStanding: () => this.#options.standings.find(connection, subject.project, author),
-        }),
-    };
-  }
-
-  /** Adds a reaction. A failure is only logged. */
-  #react(connection: Connection, { subject, comment = null }: SourceEvent, isDone: boolean): void {
-    const { log, trackerUpdates } = this.#options;
-    const { react } = connection.source.adapter;
-    if (!react || subject === null || !trackerUpdates || connection.missingSettings.length > 0) return;
-    const call = { signal: AbortSignal.timeout(reactionMs), connection: connection.settings, key: newId() };
-    const failed = (error: unknown) => log.warn("failed to acknowledge a command", { subject, error });
-    react.call(connection.source.adapter, { subject, comment }, isDone ? "done" : "failed", call).catch(failed);
-  }
-
   /** Stores a webhook whose plugin cannot parse it now. Its event is created when the plugin is available again. */
-  async #defer(connection: Connection, slug: string, request: ReceivedWebhook, context: DeliveryContext): Promise<Receipt> {
+  async #defer(entry: Entry, { source }: Connection, request: ReceivedWebhook, context: DeliveryContext): Promise<Receipt> {
     const { deferred, rules } = this.#options;
-    const { plugin, name: source } = connection.source;
-    const credentials = rules.ofSource(source).map(({ authHeader }) => authHeader);
-    const headers = withoutSecrets(request.headers, (name) => !credentials.includes(name));
+    const ofSource = rules.ofSource(source.name);
+    const headers = withoutSecrets(request.headers, (name) => !ofSource.some(({ authHeader }) => authHeader === name));
+    const proven = provenIds(ofSource, request);
     const event_id = await deferred.add({
-      plugin,
-      slug,
-      source,
+      plugin: source.plugin,
+      slug: entry.slug,
+      source: source.name,
       body: request.body,
       headers: JSON.stringify(headers),
-      context: JSON.stringify({
-        ...context,
-        id: undefined,
-        proven: provenIds(rules.ofSource(source), request),
-        scopes: await this.#scopesOf({ kind: "connection", connection }, slug, request),
-      }),
+      context: JSON.stringify({ ...context, id: undefined, proven, scopes: await this.#scopesOf(entry, request) }),
     });
     return { event_id, status: "accepted" };
   }
 
   /** The names under which its body counts as received; none if no secret or signature was checked. */
-  async #scopesOf(entry: Entry, slug: string, { signed }: ReceivedWebhook): Promise<readonly string[]> {
-    return signed && this.#options.refusesCopies ? replayScopes(entry, slug, this.#options.connections) : [];
+  async #scopesOf(entry: Entry, { signed }: ReceivedWebhook): Promise<readonly string[]> {
+    return signed && this.#options.refusesCopies ? replayScopes(entry, this.#options.connections) : [];
   }
 
   /** The rules for which a webhook authenticates. */
@@ -219,24 +216,13 @@ class WebhookReceiver implements Receiver {
   }
 }
 
+const entryOf = (connection: Connection): Entry => ({ kind: "connection", slug: slugOf(connection), connection });
+
 /** The headers that the reader of a webhook used; mappings by path read none. */
 function storedHeaders(entry: Entry, headers: Readonly<Record<string, string>>, recorded: RecordedHeaders) {
   if (entry.kind === "path") return {};
   const { sandboxed, adapter: source } = entry.connection.source;
   return sandboxed ? extensionHeaders(headers, source.signature?.header) : recorded.read();
-}
-
-/** Lets the source verify the webhook. Fails if its plugin is unavailable and declares no `signature`. */
-async function verifyBySource({ source, settings }: Connection, request: WebhookRequest) {
-  if (!source.sandboxed) return source.adapter.verify(request, settings);
-  try {
-    return await callSandboxed(() => source.adapter.verify(request, settings));
-  } catch (error) {
-    if (!(error instanceof PluginUnavailable)) throw error;
-    throw problem("unavailable", `The plugin ${source.plugin} cannot verify webhooks now: ${error.message}. Send it again.`, {
-      retryAfter: 5,
-    });
-  }
 }
 
 /** Ids of the rules for which a webhook authenticates. They are stored in place of the credential. */

@@ -1,26 +1,22 @@
 import { scrypt } from "node:crypto";
 import { promisify } from "node:util";
-import { type Connection, type Connections, slugOf } from "../plugins/connections.ts";
+import type { Connection, Connections } from "../plugins/connections.ts";
 import { checkWithoutBody, unavailableBody, verifierOf } from "./admit.ts";
 import { previousSecretOf } from "./previous-secret.ts";
-import type { Entry } from "./receiver.ts";
+import type { Entry } from "./received-webhook.ts";
 
 /**
  * The names under which a signed body counts as received: one for each secret that its webhook accepts, because whoever has a copy
  * of a signed body can send it to each webhook of the source with that secret. While a secret is replaced, a webhook accepts two. A
  * name depends on the source and the secret only, so it is the same whichever webhooks are added or deleted.
  */
-export async function replayScopes(
-  entry: Entry,
-  slug: string,
-  { environment }: Pick<Connections, "environment">,
-): Promise<readonly string[]> {
+export async function replayScopes(entry: Entry, { environment }: Pick<Connections, "environment">): Promise<readonly string[]> {
   const [source, secrets] =
     entry.kind === "connection"
       ? [entry.connection.source.name, await secretsOf(await verifierOf(entry.connection, environment))]
       : [entry.rules[0]?.source ?? "", entry.rules.flatMap(({ secret }) => secret ?? [])];
   // The plugin verifies with something other than its secrets.
-  if (secrets.length === 0) return [entry.kind === "connection" ? slugOf(entry.connection) : slug];
+  if (secrets.length === 0) return [entry.slug];
   return Promise.all([...new Set(secrets)].map((secret) => scopeOf(source, secret)));
 }
 

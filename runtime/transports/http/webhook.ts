@@ -8,7 +8,8 @@ import { clientAddress } from "../../platform/network/client-address.ts";
 import type { Networks } from "../../platform/network/networks.ts";
 import { labelValue, webhookSeconds, webhooks } from "../../platform/telemetry/metrics.ts";
 import type { WebhookHead } from "../../webhooks/admit.ts";
-import type { Entry, Receiver } from "../../webhooks/receiver.ts";
+import type { Receiver } from "../../webhooks/receive.ts";
+import type { Entry } from "../../webhooks/received-webhook.ts";
 import { methodNotAllowed } from "./app.ts";
 import { type BodyBudget, readBody, refuseLargeBody } from "./body.ts";
 import { bodyValue } from "./request.ts";
@@ -72,11 +73,11 @@ async function receive(c: Context, receiver: Receiver, options: WebhookOptions, 
   source.name = nameOf(entry);
   const maxBytes = needsProof ? options.maxBytes : Math.min(options.maxBytes, options.maxUncheckedBytes);
   const sent = await readBody(c, { maxBytes, budget: options.budget });
-  const verified = await receiver.verify(entry, slug, { ...head, body: sent });
+  const verified = await receiver.verify(entry, { ...head, body: sent });
   const body = jsonOfForm(sent, head.headers);
   const request = { ...head, body, sent, signed: needsProof };
   const payload = bodyValue(await options.json.parse(body), head.headers) as Json;
-  const receipt = await receiver.accept(verified, slug, request, payload);
+  const receipt = await receiver.accept(verified, request, payload);
   return c.json(receipt, receipt.status === "accepted" ? 202 : 200);
 }
 

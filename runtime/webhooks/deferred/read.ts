@@ -1,5 +1,6 @@
 import { PluginUnavailable } from "../plugin-unavailable.ts";
-import type { DeliveryContext, Receiver } from "../receiver.ts";
+import type { Receiver } from "../receive.ts";
+import type { DeliveryContext } from "../received-webhook.ts";
 import type { DeferredWebhooks } from "./defer.ts";
 
 /** The parts of parsing that depend on the plugins' processes. */
@@ -25,7 +26,7 @@ export function readDeferred(deferred: DeferredWebhooks, receiver: Receiver, pro
       const { proven = [], scopes = [], ...context } = JSON.parse(row.context) as StoredContext;
       const request = { headers: JSON.parse(row.headers) as Record<string, string>, body: row.body };
       const delivery = { ...context, deferred: { id: row.id, proven, scopes, last, inOrder } };
-      await receiver.accept(entry, row.slug, request, payload, delivery);
+      await receiver.accept(entry, request, payload, delivery);
     },
     discard: ({ headers, ...row }, reason) => receiver.storeUnreadable({ ...row, headers: JSON.parse(headers) }, reason),
     serves: (plugin) => {
