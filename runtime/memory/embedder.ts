@@ -53,8 +53,6 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
     concurrency: 4,
   });
   const queries = new Map<string, Promise<number[]>>();
-  // A model in this process answers at once; a timer for each search would cost more.
-  const timeout = () => (local ? never : AbortSignal.timeout(queryMs));
   return {
     model,
     dimension,
@@ -68,9 +66,11 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
     },
     embedSoon: (text) => (isBackingOff() ? Promise.resolve(null) : embedBatched(text).catch(() => null)),
     embedQuery: (text) => {
+      // Kept vectors would cost more in garbage collection than computing one again.
+      if (local) return embedWithBackoff([text], never).then(([vector]) => vector as number[]);
       const known = queries.get(text);
       if (known) return known;
-      const request = embedWithBackoff([text], timeout()).then(([vector]) => vector as number[]);
+      const request = embedWithBackoff([text], AbortSignal.timeout(queryMs)).then(([vector]) => vector as number[]);
       queries.set(text, request);
       request.catch(() => queries.delete(text));
       // The tasks of one event embed the same query. Evicts the oldest entry.

@@ -6,7 +6,7 @@ export const localModel = "local/feature-hashing-1";
  * length 1. Needs no model; texts that share words or parts of words are close.
  */
 export function hashEmbedding(text: string, dimension: number): number[] {
-  const vector = new Float64Array(dimension);
+  const vector = new Array<number>(dimension).fill(0);
   const words =
     text
       .normalize("NFKC")
@@ -25,7 +25,7 @@ export function hashEmbedding(text: string, dimension: number): number[] {
   for (const value of vector) square += value * value;
   const length = Math.sqrt(square) || 1;
   for (let i = 0; i < dimension; i++) vector[i] = (vector[i] as number) / length;
-  return Array.from(vector);
+  return vector;
 }
 
 const commonWords = new Set(
@@ -35,7 +35,7 @@ const commonWords = new Set(
 );
 
 /** The trigrams of a word, each as a feature: `#` and the letters. */
-function addLetters(vector: Float64Array, word: string, weight: number): void {
+function addLetters(vector: number[], word: string, weight: number): void {
   // Start of each letter: a letter beyond 16 bits takes two units.
   const starts: number[] = [];
   for (let i = 0; i < word.length; i++) {
@@ -48,7 +48,7 @@ function addLetters(vector: Float64Array, word: string, weight: number): void {
   for (let i = 0; i + 3 <= letters; i++) add(vector, mix(hashInto(hashOfSharp, word, starts[i] as number, starts[i + 3])), gram);
 }
 
-function add(vector: Float64Array, hash: number, weight: number): void {
+function add(vector: number[], hash: number, weight: number): void {
   const at = (hash >>> 1) % vector.length;
   vector[at] = (vector[at] as number) + (hash & 1 ? weight : -weight);
 }

@@ -20,7 +20,7 @@ export const limit = 10;
 type Columns = { key: string; content: string; similarity: number };
 
 const vectors = new Map<string, string>();
-const vectorOf = (text: string): string => {
+export const vectorOf = (text: string): string => {
   const known = vectors.get(text) ?? vectorText(text);
   vectors.set(text, known);
   return known;

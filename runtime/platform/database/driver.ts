@@ -46,7 +46,7 @@ const types = {
     to: 1184,
     from: [1184],
     serialize: (value: Date | string) => (value instanceof Date ? value.toISOString() : value),
-    parse: (value: string) => new Date(value).toISOString(),
+    parse: parseTimestamp,
   },
   bigint: { to: 20, from: [20], serialize: String, parse: Number },
   bytes: { to: 17, from: [17], serialize: (value: Uint8Array) => `\\x${Buffer.from(value).toString("hex")}`, parse: parseBytes },
@@ -96,6 +96,16 @@ export const sqlState = (error: unknown): string | null => (error instanceof pos
 /** Name of the constraint that a query broke. */
 export const constraintOf = (error: unknown): string | null =>
   error instanceof postgres.PostgresError ? (error.constraint_name ?? null) : null;
+
+/** `2026-11-27 19:01:12.25+00`, as sessions with the formats above write it. */
+const timestampInUtc = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,3})?\+00$/;
+
+/** A timestamp in ISO 8601 with milliseconds. A `Date` takes six times as long, and a page of a list has hundreds of them. */
+export function parseTimestamp(text: string): string {
+  if (!timestampInUtc.test(text)) return new Date(text).toISOString();
+  const fraction = text.length === 22 ? ".000" : text.slice(19, -3).padEnd(4, "0");
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}${fraction}Z`;
+}
 
 /**
  * The value of a `bytea` in either format of `bytea_output`: `\x6162`, or with the default of databases that are older than
