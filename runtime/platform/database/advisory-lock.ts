@@ -18,9 +18,8 @@ export const lockKeys = {
 export const firstLockKeys = {
   webhookPath: 7_160_414,
   subject: 7_160_415,
-  /** The same number: a subject and a queue whose names have the same hash wait for each other, which is harmless. */
-  queue: 7_160_415,
   deferredWebhooks: 7_160_416,
+  queue: 7_160_418,
 } as const;
 
 type Session = Awaited<ReturnType<Sql["reserve"]>>;
