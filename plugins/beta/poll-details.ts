@@ -144,8 +144,9 @@ function webhook(
   return { headers: { "x-beta-event": event, ...(key === null ? {} : { "x-beta-event-uuid": `poll:${key}` }) }, payload, when };
 }
 
-/** A project may be polled by its number; webhooks contain its path. */
+/** A project may be polled by its number, or in another case; webhooks contain its path as the platform spells it. */
 function pathOf(project: string, item: Item): string {
   const full = valueAt(item, "references", "full");
-  return /^\d+$/.test(project) && typeof full === "string" ? full.replace(/[#!]\d+$/, "") : project;
+  const path = typeof full === "string" ? full.replace(/[#!]\d+$/, "") : project;
+  return /^\d+$/.test(project) || path.toLowerCase() === project.toLowerCase() ? path : project;
 }

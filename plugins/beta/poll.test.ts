@@ -21,8 +21,8 @@ async function bench() {
   const source = sources?.beta;
   if (!source?.poll) throw new Error("beta has no poll");
   const connection = source.connection.parse({ token: "test-token-1", url: tracker.url });
-  const poll = async (cursor: string | null, since = ago(hour)) => {
-    const polled = await source.poll?.({ project, since, cursor }, callContext(connection, { deadline_ms }));
+  const poll = async (cursor: string | null, since = ago(hour), named = project) => {
+    const polled = await source.poll?.({ project: named, since, cursor }, callContext(connection, { deadline_ms }));
     if (!polled) throw new Error("no answer");
     const events = await Promise.all(polled.events.map((event) => source.parse(event)));
     return {
@@ -90,6 +90,13 @@ test("the webhook and the poll of one change have one key", async () => {
   });
   expect(labeled.change_key).toMatch(/changed@/);
   expect((await poll(null)).events[1]?.change_key).toBe(labeled.change_key);
+});
+
+test("names the project as the platform spells it", async () => {
+  const { poll } = await bench();
+  tracker.add("issues", 2, ago(60_000), { references: { full: "octo/team/app#2" } });
+  const { events } = await poll(null, undefined, "Octo/Team/APP");
+  expect(events.map(({ subject }) => subject)).toEqual([{ project, issue: "2" }]);
 });
 
 const labels = (...names: string[]) => names.map((title) => ({ title }));

@@ -107,7 +107,7 @@ export class BetaTracker extends FakeTracker {
     const deleteResponse = this.deleteComment(request, /\/notes\/(\d+)$/, this.notes);
     if (deleteResponse) return deleteResponse;
     const match =
-      /^\/api\/v4\/projects\/(?:octo%2Fteam%2Fapp|77)\/(issues|merge_requests)(?:\/(\d+))?(?:\/(notes|resource_label_events))?$/.exec(
+      /^\/api\/v4\/projects\/(?:octo%2Fteam%2Fapp|77)\/(issues|merge_requests)(?:\/(\d+))?(?:\/(notes|resource_label_events))?$/i.exec(
         path,
       );
     if (!match) return notFound;
