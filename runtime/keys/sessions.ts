@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Sql } from "../platform/database/client.ts";
+import { isUnavailable, type Sql } from "../platform/database/client.ts";
 import type { Actor } from "../platform/operation.ts";
 import { hashOf } from "./key.ts";
 import type { Keyring } from "./keyring.ts";
@@ -9,8 +9,11 @@ import { deleteSession, findSession, insertSession } from "./queries.ts";
 interface Sessions {
   /** `undefined` if the key is not valid. */
   create(key: string): Promise<NewSession | undefined>;
-  /** `isRepeated`: an open stream checks its session again, so it is enough that the session was found some seconds ago. */
-  find(token: string, isRepeated?: boolean): Promise<Actor | undefined>;
+  /**
+   * `isRepeated`: an open stream checks its session again, so it is enough that the session was found some seconds ago. `lenient`: while
+   * the database is unavailable, it is enough that this replica found it before, for requests that only read.
+   */
+  find(token: string, isRepeated?: boolean, lenient?: boolean): Promise<Actor | undefined>;
   end(token: string): Promise<void>;
   /** How long a session lasts. */
   readonly seconds: number;
@@ -24,11 +27,18 @@ interface NewSession {
 const sessionSeconds = 8 * 3600;
 /** Streams check their sessions often, and together they would send many queries. */
 const recentMs = 10_000;
-/** Sessions of streams that are open or ended recently. */
-const maxRecent = 1_000;
+/** Maximum number of sessions in memory. */
+const maxKnown = 1_000;
+
+interface KnownSession {
+  readonly key_hash: string;
+  readonly expires_at: string;
+  /** Until when a stream need not look for it. */
+  readonly until: number;
+}
 
 export function openSessions(sql: Sql, keyring: Pick<Keyring, "find" | "findByHash">): Sessions {
-  const recent = new Map<string, { readonly key_hash: string; readonly until: number }>();
+  const known = new Map<string, KnownSession>();
   return {
     seconds: sessionSeconds,
     async create(key) {
@@ -39,23 +49,29 @@ export function openSessions(sql: Sql, keyring: Pick<Keyring, "find" | "findByHa
       await insertSession(sql, { token_hash: hashOf(token), key_hash: hashOf(key), expires_at });
       return { token, actor };
     },
-    async find(token, isRepeated = false) {
+    async find(token, isRepeated = false, lenient = false) {
       const hash = hashOf(token);
       const id = hash.toString("hex");
-      const known = isRepeated ? recent.get(id) : undefined;
-      if (known && Date.now() < known.until) return keyring.findByHash(known.key_hash);
-      recent.delete(id);
-      const session = await findSession(sql, hash);
-      if (!session) return undefined;
-      if (recent.size >= maxRecent) recent.clear();
-      const until = Math.min(Date.now() + recentMs, Date.parse(session.expires_at));
-      if (isRepeated) recent.set(id, { key_hash: session.key_hash, until });
-      return keyring.findByHash(session.key_hash);
+      const last = known.get(id);
+      if (isRepeated && last && Date.now() < last.until) return keyring.findByHash(last.key_hash, lenient);
+      const session = await findSession(sql, hash).catch((error) => {
+        if (lenient && last && Date.now() < Date.parse(last.expires_at) && isUnavailable(error)) return last;
+        throw error;
+      });
+      if (!session) {
+        known.delete(id);
+        return undefined;
+      }
+      const { key_hash, expires_at } = session;
+      const until = isRepeated ? Math.min(Date.now() + recentMs, Date.parse(expires_at)) : (last?.until ?? 0);
+      if (!last && known.size >= maxKnown) known.clear();
+      known.set(id, { key_hash, expires_at, until });
+      return keyring.findByHash(key_hash, lenient);
     },
     end: async (token) => {
       const hash = hashOf(token);
       await deleteSession(sql, hash);
-      recent.delete(hash.toString("hex"));
+      known.delete(hash.toString("hex"));
     },
   };
 }

@@ -113,3 +113,37 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
     await succeedsAtOnce(event);
   });
 });
+
+test("an outage of the database logs nobody out of the console, whose status page works meanwhile", {
+  tags: ["postgres"],
+  timeout: 120_000,
+}, async () => {
+  const key = "a-key-for-everything";
+  const database = await freshDatabase("migrated");
+  const proxy = await startUrlProxy(database.url);
+  const service = await startService({ databaseUrl: proxy.url, apiKey: key, env: { API_KEYS: key } });
+  try {
+    const path = `${service.url}/console/session`;
+    const headers = { "content-type": "application/json", "sec-fetch-site": "same-origin" };
+    const login = await fetch(path, { method: "POST", headers, body: JSON.stringify({ key }) });
+    expect(login.status).toBe(200);
+    const [cookie = ""] = (login.headers.get("set-cookie") ?? "").split(";");
+    const ask = async (url: string, session = cookie) => {
+      const response = await fetch(url, { headers: { cookie: session } });
+      return { status: response.status, state: ((await response.json()) as { state?: string }).state };
+    };
+    expect(await ask(path)).toEqual({ status: 200, state: "logged_in" });
+    expect(await ask(path, "signalbox_session=another")).toEqual({ status: 200, state: "login_needed" });
+    await proxy.cut();
+    expect(await ask(path)).toEqual({ status: 200, state: "logged_in" });
+    expect((await ask(`${service.url}/api/status`)).status).toBe(200);
+    expect(await ask(path, "signalbox_session=another")).toEqual({ status: 503, state: undefined });
+    const end = await fetch(path, { method: "DELETE", headers: { cookie, "sec-fetch-site": "same-origin" } });
+    expect(end.status).toBe(503);
+  } finally {
+    await proxy.mend({ held: "reset" });
+    await service.close();
+    await proxy.close();
+    await database.drop();
+  }
+});

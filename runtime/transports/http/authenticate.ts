@@ -25,7 +25,7 @@ interface Keys {
 }
 
 interface FindSession {
-  find(token: string, isRepeated?: boolean): Promise<Actor | undefined>;
+  find(token: string, isRepeated?: boolean, lenient?: boolean): Promise<Actor | undefined>;
 }
 
 export const anonymous: Actor = { kind: "anonymous", name: "anonymous", scopes: ["agent", "read", "write", "admin"] };
@@ -51,7 +51,7 @@ export function createAuthenticate(keys: Keys, sessions?: FindSession, warn?: Re
     if (scope === "open" || (await keys.isOpen(scope === "read"))) return anonymous;
     if (scope === "agent" && authorization === undefined) return withoutKey;
     if (authorization === undefined && session !== undefined) {
-      const actor = await sessions?.find(session, proof.isRepeated);
+      const actor = await sessions?.find(session, proof.isRepeated, scope === "read");
       if (!actor) {
         report(ended, proof);
         throw problem("unauthenticated", ended);

@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { problem } from "@signalbox/schema/problem";
+import { Problem, problem } from "@signalbox/schema/problem";
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { z } from "zod";
@@ -62,12 +62,13 @@ export function mountSession(app: OpenAPIHono, options: SessionOptions): void {
   app.all(path, (c) => methodNotAllowed(c, "GET, POST, DELETE"));
 }
 
-/** `null` if a key is required and there is no valid session. */
+/** `null` if a key is required and there is no valid session. Throws if this is not known, for example during an outage. */
 async function callerOf(c: Context, { authenticate, publicUrl }: SessionOptions): Promise<Actor | null> {
   try {
     return await authenticate({ ...proofOf(c, publicUrl), mayBeMissing: true }, "read");
-  } catch {
-    return null;
+  } catch (error) {
+    if (error instanceof Problem && (error.code === "unauthenticated" || error.code === "forbidden")) return null;
+    throw error;
   }
 }
 
