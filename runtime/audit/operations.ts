@@ -4,7 +4,7 @@ import { problem } from "@signalbox/schema/problem";
 import { hasAgent } from "../capabilities/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { handle } from "../platform/operation.ts";
-import { findMeant } from "../platform/subject-queries.ts";
+import { findMeant } from "../subject-names/queries.ts";
 import { listLog, verifyLog } from "./log-queries.ts";
 import { listAuditEntries, listAuditTrails, sumAgent } from "./queries.ts";
 

@@ -2,7 +2,7 @@ import { events } from "@signalbox/schema/bulk";
 import { Problem, problem } from "@signalbox/schema/problem";
 import { confirmationOf, countFirst } from "../platform/confirmation.ts";
 import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
-import { findMeant } from "../platform/subject-queries.ts";
+import { findMeant } from "../subject-names/queries.ts";
 import type { ReplayOptions } from "../webhooks/incoming-event.ts";
 import type { Receiver } from "../webhooks/receive.ts";
 import { countReplayable, nextReplayable, type Replayable, sampleReplayable } from "./bulk-queries.ts";

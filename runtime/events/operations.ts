@@ -5,7 +5,7 @@ import type { Json } from "@signalbox/sdk";
 import { isDeeperThan, maxDepth, storable } from "../platform/json.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { unpack } from "../platform/packing/packed.ts";
-import { findMeant } from "../platform/subject-queries.ts";
+import { findMeant } from "../subject-names/queries.ts";
 import { readable, unreadableOf } from "../transcripts/stored-steps.ts";
 import type { Receiver } from "../webhooks/receive.ts";
 import { bulkOfEvents } from "./bulk.ts";

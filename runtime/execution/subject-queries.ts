@@ -1,5 +1,5 @@
 import type { Sql } from "../platform/database/client.ts";
-import { projectSpelling } from "../platform/project-spelling.ts";
+import { projectSpelling } from "../subject-names/project-spelling.ts";
 import type { ClaimedExecution } from "./queries.ts";
 
 /**

@@ -6,7 +6,7 @@ import type { Bus } from "../platform/bus.ts";
 import { confirmationOf, countFirst } from "../platform/confirmation.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
-import { findMeant } from "../platform/subject-queries.ts";
+import { findMeant } from "../subject-names/queries.ts";
 import { type BulkSelection, countSelected, nextSelected, sampleSelected } from "./bulk-queries.ts";
 import { decide } from "./proposals/decide.ts";
 import { cancelExecutions, releaseHeld, requeueFailed } from "./queries.ts";

@@ -6,7 +6,7 @@ import type { Bus } from "../platform/bus.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
 import { isUuid } from "../platform/ids.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
-import { findMeant } from "../platform/subject-queries.ts";
+import { findMeant } from "../subject-names/queries.ts";
 import { findTask } from "../tasks/queries.ts";
 import { bulkOfExecutions } from "./bulk.ts";
 import { decide } from "./proposals/decide.ts";

@@ -3,7 +3,7 @@ import type { Bus } from "../platform/bus.ts";
 import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
-import { spellProject } from "../platform/project-spelling.ts";
+import { spellProject } from "../subject-names/project-spelling.ts";
 import { effectivePolicy } from "./effective.ts";
 import { allAgentPolicies, allProjectPolicies } from "./queries.ts";
 

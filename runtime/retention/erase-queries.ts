@@ -1,5 +1,5 @@
 import type { Queryable, Sql } from "../platform/database/client.ts";
-import { projectSpelling, spellProject } from "../platform/project-spelling.ts";
+import { projectSpelling, spellProject } from "../subject-names/project-spelling.ts";
 import { setSumsOfSteps } from "../transcripts/sum-queries.ts";
 
 /** The target of an erasure: exactly one member is set. */

@@ -5,7 +5,7 @@ import type { MemoryFilter } from "@signalbox/sdk";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
-import { possibleSubjects } from "../platform/subject.ts";
+import { possibleSubjects } from "../subject-names/possible-subjects.ts";
 import {
   cancelForErasure,
   countErasure,

@@ -5,7 +5,7 @@ import { listEvents, listRefused } from "../events/queries.ts";
 import { listExecutionsOfEvents } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
-import { findMeant } from "../platform/subject-queries.ts";
+import { findMeant } from "../subject-names/queries.ts";
 import { findDeferred, findNumbered, findSubjects, findTitle, searchSubjects } from "./queries.ts";
 import { eventVerdict, executionVerdict, subjectVerdict } from "./verdict.ts";
 

@@ -1,6 +1,6 @@
 import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { containsWords } from "../platform/database/history-page.ts";
-import { knownProjects } from "../platform/subject-queries.ts";
+import { knownProjects } from "../subject-names/queries.ts";
 
 interface FoundSubject {
   readonly subject: string;

@@ -2,7 +2,7 @@ import { namesIn } from "@signalbox/schema/history";
 import { problem } from "@signalbox/schema/problem";
 import { execute, listExecutions } from "@signalbox/schema/tools";
 import { type BoundOperation, handle } from "../platform/operation.ts";
-import { findMeant } from "../platform/subject-queries.ts";
+import { findMeant } from "../subject-names/queries.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { type ExecuteDeps, executeTool } from "./execute.ts";
 import { listToolExecutions } from "./queries.ts";

@@ -1,7 +1,7 @@
 import { problem } from "@signalbox/schema/problem";
 import * as watchdog from "@signalbox/schema/watchdog";
 import { handle } from "../platform/operation.ts";
-import { findMeant } from "../platform/subject-queries.ts";
+import { findMeant } from "../subject-names/queries.ts";
 import { listEntries } from "./queries.ts";
 
 /** While the watchdog is disabled, an empty list would wrongly suggest that there are no problems. */

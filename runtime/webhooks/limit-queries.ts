@@ -1,6 +1,6 @@
 import type { Policy, PolicyLevel } from "@signalbox/schema/policy";
 import type { Queryable } from "../platform/database/client.ts";
-import { projectSpelling } from "../platform/project-spelling.ts";
+import { projectSpelling } from "../subject-names/project-spelling.ts";
 
 /** The issue, project and author whose usage counts against the limits of an event's executions. */
 export interface LimitScope {

@@ -2,7 +2,7 @@ import { findOwn } from "../own-writes/queries.ts";
 import { firstLockKeys } from "../platform/database/advisory-lock.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { isPacked } from "../platform/packing/packed.ts";
-import { projectSpelling } from "../platform/project-spelling.ts";
+import { projectSpelling } from "../subject-names/project-spelling.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
 import { authorKey, endingOf } from "./ending-queries.ts";
 import { withoutHookCopies } from "./hook-queries.ts";

@@ -1,4 +1,4 @@
-import type { Fragment, Queryable } from "./database/client.ts";
+import type { Fragment, Queryable } from "../platform/database/client.ts";
 
 /**
  * Platforms ignore case in the ids of projects: `Acme/Shop` and `acme/shop` are one repository. This is the spelling for comparing

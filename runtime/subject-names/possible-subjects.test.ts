@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { possibleSubjects } from "./subject.ts";
+import { possibleSubjects } from "./possible-subjects.ts";
 
 const of = (text: string) => possibleSubjects(text, ["alpha", "gamma"]);
 

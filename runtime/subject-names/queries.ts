@@ -1,6 +1,6 @@
-import type { Queryable } from "./database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
+import { possibleSubjects } from "./possible-subjects.ts";
 import { projectSpelling, spellProject } from "./project-spelling.ts";
-import { possibleSubjects } from "./subject.ts";
 
 /** Maximum number of events whose projects are compared, newest first. */
 const maxCompared = 30_000;
