@@ -5,13 +5,15 @@ import { type MemoryStores, withStore } from "./stores.ts";
 export interface Page {
   readonly limit: number;
   readonly offset: number;
+  /** Whether the list fails if one of the stores is unavailable. Default: it omits the memories of the short-term store. */
+  readonly isComplete?: true;
 }
 
 /** One page of the memories of both stores, newest first. */
 export async function listMemories(
   { stores, log }: { stores: MemoryStores; log: Log },
   filter: MemoryFilter,
-  page: Page,
+  { isComplete, ...page }: Page,
 ): Promise<{ items: StoredMemory[]; total: number }> {
   const { longTerm, shortTerm } = stores;
   const wantsShort = filter.some(({ scope }) => scope === undefined || scope === "task");
@@ -20,7 +22,7 @@ export async function listMemories(
   const shortTermPage = await withStore(shortTerm, (backend) => backend.list(filter, { limit: upTo, offset: 0 })).catch(
     (error) => {
       // Only the short-term store holds them.
-      if (filter.every(({ scope }) => scope === "task")) throw error;
+      if (isComplete || filter.every(({ scope }) => scope === "task")) throw error;
       log.warn("short-term memories omitted from a list", { error: String(error) });
       return { items: [], total: 0 };
     },

@@ -22,6 +22,36 @@ async function insertHistory(sql: Sql, project: string): Promise<void> {
       case when n <= 10 then 'stopped by alpha:ann (event 1)' end from numbers`;
 }
 
+/** Events on one issue, each by another person, who stopped the execution of the event. */
+async function insertCrowd(sql: Sql, subject: string, people: number): Promise<void> {
+  await sql`
+    with numbers as (select n, gen_random_uuid() as id from generate_series(1, ${people}) n), events as (
+      insert into webhook_events (id, source, slug, delivery_id, event_name, actor, subject, title, outcome, headers, body, received_at)
+      select id, 'alpha', 'alpha', id, 'issues', 'ann' || n, ${subject}, 'Crash', 'dispatched', '{}', '{}', now() from numbers
+    ), executions as (
+      insert into task_executions (id, event_id, task_id, source, slug, canonical_trigger, subject, content, state, reason)
+      select id, id, 'triage', 'alpha', 'alpha', 'issue.created', ${subject}, 'text', 'cancelled', 'stopped by alpha:ann' || n || ' (event ' || id || ')' from numbers
+    )
+    insert into execution_steps (id, execution_id, seq, kind, state, name, decided_by)
+    select gen_random_uuid(), id, 0, 'tool', 'rejected', 'x', 'alpha:ann' || n from numbers`;
+}
+
+test("erasing an issue with 10,000 people takes less than the time limit of a statement, and can be repeated", {
+  tags: ["postgres"],
+  timeout: 120_000,
+}, async () => {
+  const { sql } = (database as TestDatabase).pools[0] as TestDatabase["pools"][number];
+  const subject = "alpha:acme/crowd#1";
+  const people = 10_000;
+  await insertCrowd(sql, subject, people);
+  const target = { subjects: [subject], actor: null, project_id: null, unparsed: [] };
+  const byActor = { ...target, subjects: null, actor: "ann7" };
+  expect(await eraseData(sql, byActor)).toEqual({ events: 1, executions: 1, steps: 1 });
+  expect(await eraseData(sql, target)).toEqual({ events: people, executions: people, steps: people - 1 });
+  expect(await sql`select 1 from task_executions where subject = ${subject} and reason ~ 'ann' limit 1`).toHaveLength(0);
+  expect(await eraseData(sql, target)).toEqual({ events: people, executions: people, steps: 0 });
+});
+
 test.each([
   ["a project", "acme/one"],
   ["a person", "acme/two"],

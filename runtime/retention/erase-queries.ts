@@ -1,4 +1,5 @@
 import type { Queryable, Sql } from "../platform/database/client.ts";
+import { retryOnDeadlock } from "../platform/database/retry-on-deadlock.ts";
 import { projectSpelling, spellProject } from "../subject-names/project-spelling.ts";
 import { setSumsOfSteps } from "../transcripts/sum-queries.ts";
 
@@ -45,36 +46,83 @@ export async function countErasure(sql: Queryable, target: ErasureTarget): Promi
   return row;
 }
 
-/** Cancels the target's executions that have not ended. Returns their ids. */
-export async function cancelForErasure(sql: Sql, target: ErasureTarget): Promise<string[]> {
-  const rows = await sql<{ id: string }[]>`
+export interface CancelledExecution {
+  readonly id: string;
+  readonly subject: string | null;
+}
+
+/** Cancels the target's executions that have not ended. */
+export const cancelForErasure = (sql: Sql, target: ErasureTarget): Promise<CancelledExecution[]> =>
+  sql<CancelledExecution[]>`
     update task_executions e set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null,
       ${setSumsOfSteps(sql)}
     from (select id from task_executions where id in (${executionsOf(sql, target)}) and state not in ('succeeded', 'failed', 'cancelled')
       order by id for update) open
-    where e.id = open.id returning e.id`;
-  return rows.map(({ id }) => id);
+    where e.id = open.id returning e.id, e.subject`;
+
+/** Number of events, or of executions without such an event, whose content one statement removes. */
+const portion = 500;
+
+/**
+ * Removes the content of events and executions in portions, each in one statement: an event with its executions, or neither. After a
+ * failure, the erasure can be repeated, because the events that are left still name their author.
+ */
+export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<ErasureCounts, "cancelled">> {
+  const events = (await sql<{ id: string }[]>`select id from (${eventsOf(sql, target)}) e order by id`).map(({ id }) => id);
+  const others = target.project_id === null ? [] : await listOthers(sql, target.project_id, events);
+  const counts = { events: 0, executions: 0, steps: 0 };
+  const add = (more: typeof counts) => {
+    for (const name of ["events", "executions", "steps"] as const) counts[name] += more[name];
+  };
+  const erase = async (eventIds: readonly string[], executionIds: readonly string[]) =>
+    add(await retryOnDeadlock(() => erasePortion(sql, eventIds, executionIds)));
+  for (let at = 0; at < events.length; at += portion) await erase(events.slice(at, at + portion), []);
+  for (let at = 0; at < others.length; at += portion) await erase([], others.slice(at, at + portion));
+  return counts;
+}
+
+/** Executions of a project whose events are not among these. */
+async function listOthers(sql: Sql, project: number, events: readonly string[]): Promise<string[]> {
+  const known = new Set(events);
+  const rows = await sql<{ id: string; event_id: string }[]>`
+    select id, event_id from task_executions where project_id = ${project} order by id`;
+  return rows.filter(({ event_id }) => !known.has(event_id)).map(({ id }) => id);
 }
 
 /**
- * Removes the content of events and executions in one statement: both or neither. A reason of an event is removed if it names the
- * author. The names of people whose commands are erased are also removed from what they stopped, approved or rejected.
+ * Removes the content of these events with their executions, and of these executions. A reason of an event is removed if it names the
+ * author. The names of people whose commands are erased are also removed from what they stopped, approved or rejected: both are joined by
+ * the names, because an issue may have many people and many executions.
  */
-export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<ErasureCounts, "cancelled">> {
+async function erasePortion(
+  sql: Sql,
+  eventIds: readonly string[],
+  executionIds: readonly string[],
+): Promise<Omit<ErasureCounts, "cancelled">> {
   const [row] = await sql<[Omit<ErasureCounts, "cancelled">]>`
-    with events as materialized (${eventsOf(sql, target)}), executions as materialized (${executionsOf(sql, target)}), people as materialized (
+    with executions as materialized (
+      select id from task_executions where event_id = any(${eventIds as string[]}::uuid[]) or id = any(${executionIds as string[]}::uuid[])
+    ), people as materialized (
       select distinct subject, source || ':' || coalesce(author ->> 'name', actor) as name, source || ':someone' as other
-      from webhook_events where id in (select id from events) and coalesce(author ->> 'name', actor) <> '' and subject is not null
+      from webhook_events where id = any(${eventIds as string[]}::uuid[]) and coalesce(author ->> 'name', actor) <> '' and subject is not null
+    ), texts as materialized (
+      select x.id, x.subject, x.reason, x.error, named.name from task_executions x, lateral (
+        ${namesIn(sql, "x.reason", "stopped by ", " (event ", 1)} union ${namesIn(sql, "x.reason", "Rejected by ", ": ", 0)}
+        union ${namesIn(sql, "x.error", "Rejected by ", ": ", 0)}) named
+      where x.subject in (select subject from people)
+    ), decided as materialized (
+      select s.id, s.decided_by, s.error, x.subject from task_executions x join execution_steps s on s.execution_id = x.id
+      where x.subject in (select subject from people) and s.decided_by is not null and x.id not in (select id from executions)
     ), named as materialized (
       select x.id, coalesce(min(${withoutName(sql, "x.reason")}), x.reason) as reason, coalesce(min(${withoutName(sql, "x.error")}), x.error) as error
-      from people p join task_executions x on x.subject = p.subject
-      where ${isNamedIn(sql, "x.reason")} or ${isNamedIn(sql, "x.error")} group by x.id
+      from people p join texts x on x.subject = p.subject and x.name = p.name
+      where ${isNamedIn(sql, "x.reason")} or ${isNamedIn(sql, "x.error")} group by x.id, x.reason, x.error
     ), bodies as (
       update webhook_events e set body = '', headers = '{}', title = null, author = null, actor = null, body_removed_at = coalesce(body_removed_at, now()),
         reason = (select e.reason where not exists (
           select from unnest(array[e.actor, e.author ->> 'name', e.author ->> 'id']) who where strpos(e.reason, nullif(who, '')) > 0))
-      where id in (select id from events) returning 1
-    ), texts as (
+      where id = any(${eventIds as string[]}::uuid[]) returning 1
+    ), erased as (
       update task_executions e set content = '', packed_content = null, changes = '{}', author = null, overrides = null, result = null, packed_result = null, answer_step = null, error = null, memories = null,
         held_reason = null, reason = coalesce(own.reason, e.reason), transcript_removed_at = coalesce(transcript_removed_at, now())
       from (select id, null as reason from executions where id not in (select id from named)
@@ -85,16 +133,24 @@ export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<E
       where e.id = named.id and e.id not in (select id from executions)
     ), decisions as (
       update execution_steps s set decided_by = p.other, error = case when ${isNamedIn(sql, "s.error")} then 'Rejected by ' || p.other else s.error end
-      from people p join task_executions x on x.subject = p.subject
-      where s.execution_id = x.id and s.decided_by = p.name and x.id not in (select id from executions)
+      from people p join decided d on d.subject = p.subject and d.decided_by = p.name where s.id = d.id
     ), steps as (
       delete from execution_steps where execution_id in (select id from executions) returning 1
     ), attempts as (
       update execution_history set detail = null where execution_id in (select id from executions)
     )
-    select (select count(*) from bodies) as events, (select count(*) from texts) as executions, (select count(*) from steps) as steps`;
+    select (select count(*) from bodies) as events, (select count(*) from erased) as executions, (select count(*) from steps) as steps`;
   return row;
 }
+
+/**
+ * The names that a text may contain: what follows `before`, up to each `after`. `atLeast`: how many `after` must follow. A name may
+ * itself contain `after`.
+ */
+const namesIn = (sql: Queryable, column: string, before: string, after: string, atLeast: 0 | 1) => sql`
+  select array_to_string(parts[1:n], ${after}) as name
+  from (select string_to_array(substr(${sql.unsafe(column)}, ${before.length + 1}), ${after}) as parts where starts_with(${sql.unsafe(column)}, ${before})) s,
+    generate_series(1, cardinality(parts) - ${atLeast}) n`;
 
 /** Whether a reason or an error says that the person `p` stopped or rejected an execution. */
 const isNamedIn = (sql: Queryable, column: string) =>

@@ -7,6 +7,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { possibleSubjects } from "../subject-names/possible-subjects.ts";
 import {
+  type CancelledExecution,
   cancelForErasure,
   countErasure,
   type ErasureTarget,
@@ -24,6 +25,8 @@ import { countDeferred, discardDeferred } from "./unparsed-queries.ts";
 export interface RetentionParts {
   readonly days: RetentionDays;
   readonly bus: Bus;
+  /** For erasures, which may take longer than other statements. */
+  readonly longRunning: Sql;
   /** Names of the sources that a subject may belong to. */
   readonly sources: () => Iterable<string>;
   readonly memories: Memories;
@@ -31,14 +34,18 @@ export interface RetentionParts {
 
 /** The memories of all stores. */
 interface Memories {
-  list(filter: MemoryFilter, page: { limit: number; offset: number }): Promise<{ readonly items: readonly { key: string }[] }>;
+  /** `isComplete`: fails if one of the stores is unavailable. */
+  list(
+    filter: MemoryFilter,
+    page: { limit: number; offset: number; isComplete: true },
+  ): Promise<{ readonly items: readonly { key: string }[] }>;
   remove(key: string): Promise<void>;
 }
 
-export function retentionOperations({ days, bus, sources, memories }: RetentionParts): BoundOperation[] {
+export function retentionOperations({ days, longRunning, ...parts }: RetentionParts): BoundOperation[] {
   return [
     handle(retention.storage, (_, { sql }) => storageOf(sql, days)),
-    handle(retention.erase, (input, { sql }) => erase(sql, input, { bus, sources, memories })),
+    handle(retention.erase, (input) => erase(longRunning, input, parts)),
   ];
 }
 
@@ -69,33 +76,51 @@ async function erase(
   }
   await discardDeferred(sql, unparsed, "its payload was erased before its plugin could parse it");
   const cancelled = await cancelForErasure(sql, target);
-  for (const id of cancelled) await bus.publish("cancel", id);
+  for (const { id } of cancelled) await bus.publish("cancel", id);
   // Only now, because an execution may store memories until it is cancelled.
   const keys = await listKeys();
   // First, because the events of a person cannot be found again once their names are removed.
   for (const key of keys) await memories.remove(key).catch(unlessGone);
   const counts = await eraseData(sql, target);
-  // Again, because a connected agent may store a memory before it learns that its execution is cancelled.
-  const later = await keysOf(memories, cancelled, null);
-  for (const key of later) await memories.remove(key).catch(unlessGone);
+  const later = await removeLateMemories(memories, cancelled);
   return { dry_run, ...named, ...counts, cancelled: cancelled.length, memories: new Set([...keys, ...later]).size };
+}
+
+/**
+ * Removes memories that connected agents stored before they learned that their executions are cancelled. Returns their keys. The name
+ * of a person finds nothing any more, so a failure says how to repeat this.
+ */
+async function removeLateMemories(memories: Memories, cancelled: readonly CancelledExecution[]): Promise<string[]> {
+  try {
+    const keys = await keysOf(
+      memories,
+      cancelled.map(({ id }) => id),
+      null,
+    );
+    for (const key of keys) await memories.remove(key).catch(unlessGone);
+    return keys;
+  } catch (cause) {
+    if (!(cause instanceof Problem)) throw cause;
+    const issues = [...new Set(cancelled.map(({ id, subject }) => subject ?? `(execution ${id})`))].join(", ");
+    const reason = cause.message.replace(/\.$/, "");
+    const message = `The data was erased, but memories that its executions stored while they were cancelled may remain: ${reason}. To remove them, erase by subject: ${issues}.`;
+    throw problem("unavailable", message, { cause });
+  }
 }
 
 const pageSize = 1000;
 /** Number of executions whose memories are listed together. */
-const executionsPerList = 100;
+const executionsPerList = 1000;
 
 /** Keys of the memories that these executions created, or that belong to this project. */
 async function keysOf(memories: Memories, executions: readonly string[], project_id: number | null): Promise<string[]> {
   const filters: MemoryFilter[] = project_id === null ? [] : [[{ project_id }]];
   for (let at = 0; at < executions.length; at += executionsPerList)
     filters.push(executions.slice(at, at + executionsPerList).map((task_id) => ({ task_id })));
-  // If the store of the scope `task` is unavailable, only a list of that scope fails.
-  const ofTasks = filters.map((filter) => filter.map((match) => ({ ...match, scope: "task" as const })));
   const keys = new Set<string>();
-  for (const filter of [...filters, ...ofTasks])
+  for (const filter of filters)
     for (let offset = 0, more = true; more; offset += pageSize) {
-      const { items } = await memories.list(filter, { limit: pageSize, offset });
+      const { items } = await memories.list(filter, { limit: pageSize, offset, isComplete: true });
       for (const { key } of items) keys.add(key);
       more = items.length === pageSize;
     }

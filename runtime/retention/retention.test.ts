@@ -24,12 +24,12 @@ beforeAll(async () => {
   const publish = async (_: string, id: string) => {
     if (id === storesWhileCancelled) [memoryOf, memory] = [id, "made"];
   };
-  const bus = { publish } as never;
-  door = await openDoor(() => [
+  door = await openDoor(({ longRunning }) => [
     usageOperation,
     ...retentionOperations({
       days,
-      bus,
+      bus: { publish } as never,
+      longRunning,
       sources: () => ["alpha", "gamma"],
       memories: {
         list: async (filter) => ({ items: memory && filter.some((one) => one.task_id === memoryOf) ? [{ key: memory }] : [] }),

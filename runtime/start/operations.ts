@@ -62,7 +62,7 @@ export function bindOperations(stages: Stages & { readonly status: StatusBoard }
     sources,
     queues: openQueues(sql, host.queues),
     useCases: host.useCases,
-    retention: { days: config, bus, sources, memories: memory },
+    retention: { days: config, bus, longRunning: core.database.longRunning, sources, memories: memory },
     health: stages.requiredParts,
     status: stages.status,
     settings: config.settings,
