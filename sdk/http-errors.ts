@@ -1,5 +1,6 @@
 import type { RateLimit } from "./account-report.ts";
 import { PluginError, type PluginErrorCode, type PluginErrorShape } from "./errors.ts";
+import { isPlaceholder } from "./placeholders.ts";
 
 const codes: Readonly<Record<number, PluginErrorCode>> = {
   400: "invalid_input",
@@ -71,16 +72,13 @@ export function rateLimitOf(headers: Headers, now = Date.now()): RateLimit | nul
   return { remaining, limit: numberIn("limit"), resets_at: at === null || at > 8.64e15 ? null : new Date(at).toISOString() };
 }
 
-/** A shorter secret could be part of ordinary words, so that removing it would damage every text. */
-const minSecretLength = 5;
-
 /**
- * Removes secrets of at least 5 characters from an error message and shortens it to 500 characters: a tracker or proxy may quote the
- * request in its response.
+ * Removes secrets from an error message and shortens it to 500 characters: a tracker or proxy may quote the request in its response.
+ * Secrets of fewer than 5 characters, and placeholders such as `none`, remain.
  */
 export function redact(text: string, secrets: readonly string[]): string {
   const safe = secrets.reduce(
-    (safeText, secret) => (secret.length < minSecretLength ? safeText : safeText.replaceAll(secret, "[redacted]")),
+    (safeText, secret) => (isPlaceholder(secret) ? safeText : safeText.replaceAll(secret, "[redacted]")),
     text,
   );
   return safe.length > 500 ? `${safe.slice(0, 500)}…` : safe;

@@ -24,6 +24,7 @@ export {
 export type * from "./memory.ts";
 export type { Offload, OffloadedFunctions } from "./offload.ts";
 export { parseAnswer } from "./parse-answer.ts";
+export { isPlaceholder } from "./placeholders.ts";
 export { plainMarkdown, plainNote, textOfMarkup } from "./plain-markdown.ts";
 export { CONTRACT_VERSION, definePlugin, PLUGIN_BRAND, type Plugin, SDK_VERSION, tool } from "./plugin.ts";
 export type { CloudEvent, ForwardingQueue, IncomingOutcome, IncomingWebhook, Queue, WebhookFeed } from "./queue.ts";

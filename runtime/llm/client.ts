@@ -1,8 +1,10 @@
+import { isPlaceholder, retryAfterMs } from "@signalbox/sdk";
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
 import { deadlineOf } from "../platform/abortable.ts";
 import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { headerOf } from "../platform/network/whole-response.ts";
 import { Failure } from "../platform/retry.ts";
+import { mask } from "../platform/settings.ts";
 import { traceHeaders } from "../platform/telemetry/tracing.ts";
 import { readAnswer } from "./answer.ts";
 import type { ChatAnswer, ChatRequest, Message } from "./chat-messages.ts";
@@ -172,12 +174,12 @@ function toWire(message: Message): OpenAI.Chat.ChatCompletionMessageParam {
   return { role: "assistant", content: message.content, tool_calls };
 }
 
-/** Local model servers take any key, so a shorter one, such as "none", is a placeholder, and masking it would damage the text. */
-const minKeyLength = 5;
-
-/** Masks what some proxies repeat in their error messages: the API key, and keys in the address. */
+/**
+ * Masks what some proxies repeat in their error messages: the API key, and keys in the address. Local model servers take any key, so
+ * it may be a placeholder such as `ollama`, which stays.
+ */
 const without = (text: string, { apiKey, baseUrl }: Endpoint) =>
-  withoutUrlSecrets(apiKey && apiKey.length >= minKeyLength ? text.replaceAll(apiKey, "********") : text, baseUrl);
+  withoutUrlSecrets(apiKey && !isPlaceholder(apiKey) ? text.replaceAll(apiKey, mask) : text, baseUrl);
 
 /** The error of a request as a `Failure` that says whether a retry may succeed, without the keys of the endpoint in its text. */
 export function classify(error: unknown, endpoint: Endpoint): unknown {
@@ -190,12 +192,12 @@ export function classify(error: unknown, endpoint: Endpoint): unknown {
     const status = error.status ?? 0;
     const retryable = status === 408 || status === 409 || status === 429 || status >= 500;
     const message = without(error.message, endpoint).replace(`${status} `, "").slice(0, 300);
-    const retryAfterMs = retryAfter(error.headers?.get("retry-after"));
+    const waitMs = error.headers ? retryAfterMs(error.headers) : null;
     // An error in the middle of a stream has no status.
     return new Failure(`The LLM answered ${status === 0 ? "with an error" : status}: ${message}`, {
       retryable,
       status,
-      retryAfterMs,
+      retryAfterMs: waitMs ?? undefined,
       unavailable: retryable && status !== 409,
     });
   }
@@ -212,12 +214,4 @@ function causeOf(error: Error): string {
     if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,40}$/.test(code)) return ` (${code})`;
   }
   return "";
-}
-
-/** `Retry-After` in milliseconds: seconds or an HTTP date. */
-function retryAfter(header: string | null | undefined): number | undefined {
-  if (!header) return undefined;
-  const seconds = Number(header);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }

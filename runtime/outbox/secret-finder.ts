@@ -1,3 +1,4 @@
+import { isPlaceholder } from "@signalbox/sdk";
 import { plainOf, reverse, rot13, spellingsOf } from "./spellings.ts";
 
 /** A secret of this service, with the name that an operator knows. */
@@ -16,7 +17,7 @@ interface FoundSecret {
  * combined.
  */
 const gram = 12;
-/** Shorter values are ignored, because they may be ordinary words. */
+/** Shorter spellings of a value are ignored, because they may be ordinary words. */
 const minLength = 5;
 const maxLength = 4_096;
 /** Values that consist of letters only, as in demonstrations and tests, count as words up to this length. */
@@ -125,7 +126,7 @@ export class SecretFinder {
 
 /** Whether a value cannot occur in ordinary text. */
 function isTelling(value: string): boolean {
-  if (value.length < minLength || (value.length < maxWordLength && /^[A-Z]?[a-z]*$/.test(value))) return false;
+  if (isPlaceholder(value) || (value.length < maxWordLength && /^[A-Z]?[a-z]*$/.test(value))) return false;
   return value.length >= gram || (/\d/.test(value) && /[A-Za-z]/.test(value)) || /[^A-Za-z0-9]/.test(value.slice(1, -1));
 }
 

@@ -108,6 +108,16 @@ test("a proxy that repeats the key in its refusal: the reason does not contain i
   });
 });
 
+test("a key that is only a placeholder is not removed from errors", async () => {
+  await using local = await startWorld({ tasks: ["first"], env: { LLM_API_KEY: "ollama" } });
+  local.model.answerWith({ reply: { status: 404, content: 'model "gpt-9" not found, try `ollama pull`' } });
+  const { body } = await local.service.webhook(issueOpened({ repo, number: 1 }));
+  expect((await waitForExecutions(local.service, { event_id: body.event_id }))[0]).toMatchObject({
+    state: "failed",
+    error: 'The LLM answered 404: model "gpt-9" not found, try `ollama pull`',
+  });
+});
+
 test.each([
   [{ error: { message: `no capacity, key ${key}`, code: 529 } }, "The LLM answered with an error: no capacity, key ********"],
   [{ error: "no capacity" }, "The LLM answered with an error: no capacity"],
