@@ -50,6 +50,7 @@ export type * from "./tcp.ts";
 export { sleep, Throttle, type ThrottleOptions } from "./throttle.ts";
 export { type ThrottledRequest, throttled } from "./throttled.ts";
 export type * from "./tool.ts";
+export { isSameUrl } from "./urls.ts";
 export type * from "./use-case.ts";
 export { similarityFromDistance, vectorDistance } from "./vector.ts";
 export { type Scorer, type WordMatcher, wordMatcher } from "./word-match.ts";

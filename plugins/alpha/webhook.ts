@@ -1,4 +1,4 @@
-import { PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
+import { isSameUrl, PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
 import type { z } from "zod";
 import { repositoryOf } from "./address.ts";
 import type { Client, Parameters } from "./client.ts";
@@ -77,7 +77,7 @@ export async function checkWebhook(
   const unknownEvents = names.filter((name) => !deliverable.has(name));
   // A ping is sent whatever the webhook is configured for.
   const needed = names.filter((name) => deliverable.has(name) && name !== "ping");
-  const hook = (await hooksOf(client, repository, signal)).find(({ config }) => isSame(config.url, url));
+  const hook = (await hooksOf(client, repository, signal)).find(({ config }) => isSameUrl(config.url, url));
   const missing = hook ? needed.filter((name) => !hook.events.includes(name) && !hook.events.includes("*")) : needed;
   if (apply && (!hook || missing.length > 0)) {
     const savedHook = await write(client, repository, hook, { url, needed, missing }, connection, signal);
@@ -87,12 +87,6 @@ export async function checkWebhook(
 }
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook in the repository points to this URL."] };
-
-/** Scheme and host are not case-sensitive, and a trailing slash makes no difference. */
-const isSame = (one: string | null | undefined, other: string): boolean => {
-  if (!one || !URL.canParse(one)) return false;
-  return new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");
-};
 
 async function hooksOf(client: Client, repository: Parameters, signal: AbortSignal): Promise<readonly Hook[]> {
   try {

@@ -1,4 +1,4 @@
-import { type HttpClient, PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
+import { type HttpClient, isSameUrl, PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
 import type { z } from "zod";
 import { projectOf } from "./address.ts";
 import type { Settings } from "./settings.ts";
@@ -38,7 +38,7 @@ export async function checkWebhook(
   const names = [...new Set(events.map(({ event_name }) => event_name.split(".")[0] ?? event_name))].sort();
   const unknownEvents = names.filter((name) => !Object.hasOwn(hookFields, name));
   const neededHookFields = names.flatMap((name) => (Object.hasOwn(hookFields, name) ? (hookFields[name] ?? []) : []));
-  const hook = (await hooksOf(client, path, signal)).find((one) => isSame(one.url, url));
+  const hook = (await hooksOf(client, path, signal)).find((one) => isSameUrl(one.url, url));
   const missingFields = hook ? neededHookFields.filter((name) => hook[name] !== true) : neededHookFields;
   if (apply && (!hook || missingFields.length > 0)) {
     const savedHook = await write(client, path, hook, { url, needed: neededHookFields }, connection, signal);
@@ -53,9 +53,6 @@ export async function checkWebhook(
 }
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook in the project points to this URL."] };
-
-const isSame = (one: string, other: string): boolean =>
-  URL.canParse(one) && new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");
 
 async function hooksOf(client: HttpClient, path: { project: string }, signal: AbortSignal): Promise<readonly Hook[]> {
   const request = { route: "GET /projects/{project}/hooks", path, query: { per_page: 100 }, schema: shapes.hooks, signal };

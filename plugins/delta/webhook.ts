@@ -1,4 +1,4 @@
-import { PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
+import { isSameUrl, PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
 import type { z } from "zod";
 import type { Client } from "./client.ts";
 import type { Settings } from "./settings.ts";
@@ -24,7 +24,7 @@ export async function checkWebhook(
   const unknownEvents = names.filter((name) => !deliverable.test(name));
   const knownEvents = names.filter((name) => deliverable.test(name));
   const path = { slug: client.slug };
-  const hook = (await hooksOf(client, path, signal)).find((one) => isSame(one.url, url));
+  const hook = (await hooksOf(client, path, signal)).find((one) => isSameUrl(one.url, url));
   const scopes = hook?.scopes ?? [];
   const missing = knownEvents.filter((name) => !scopes.includes(name));
   const unsigned = webhook_secret === undefined ? [noSecret] : [];
@@ -63,9 +63,6 @@ const scopeOf = (event: string): string =>
     .replace(/^issue\.activity\.created$/, "issue_comment.created")
     .replace(/^issue_comment\b/, "workitem.comment")
     .replace(/^(?:issue|work_item)\b/, "workitem");
-
-const isSame = (one: string, other: string): boolean =>
-  URL.canParse(one) && new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");
 
 async function hooksOf(client: Client, path: { slug: string }, signal: AbortSignal): Promise<readonly Hook[]> {
   const request = { route: "GET /workspaces/{slug}/webhooks/", path, schema: shapes.lists.hooks, signal };

@@ -1,4 +1,4 @@
-import { type HttpClient, PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
+import { type HttpClient, isSameUrl, PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
 import { projectKeyOf } from "./address.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
@@ -46,7 +46,7 @@ export async function checkWebhook(
   const unknownEvents = names.filter((name) => !deliverable.has(name));
   const knownEvents = names.filter((name) => deliverable.has(name));
   const { list, hooks } = await readHooks(client, signal);
-  const [hook, ...others] = hooks.filter((one) => isSame(one.url, url));
+  const [hook, ...others] = hooks.filter((one) => isSameUrl(one.url, url));
   const notes = others.length > 0 ? [duplicateNote(others)] : [];
   const missing = hook ? knownEvents.filter((name) => !delivers(hook, name, connection)) : knownEvents;
   if (apply && (!hook || missing.length > 0)) {
@@ -71,10 +71,6 @@ const duplicateNote = (others: readonly Hook[]): string =>
   `More than one webhook points to this URL (also ${others.map(({ id }) => id).join(", ")}), so every change starts its tasks more than once. Delete all but one.`;
 
 const absent = { id: null, active: false, configured: [], notes: ["No webhook on the site points to this URL."] };
-
-/** Scheme and host are not case-sensitive, and a trailing slash makes no difference. */
-const isSame = (one: string, other: string): boolean =>
-  URL.canParse(one) && new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");
 
 /** Server and Data Center report comments as updates of their issue too. */
 const delivers = ({ events }: Hook, name: string, { is_cloud }: Settings): boolean =>

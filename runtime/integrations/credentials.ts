@@ -2,6 +2,7 @@ import type * as integrations from "@signalbox/schema/integrations";
 import type { Input } from "@signalbox/schema/operation";
 import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { Guard } from "../platform/network/guard.ts";
+import { mask } from "../platform/settings.ts";
 import type { Vault } from "../platform/vault.ts";
 import { checkSettings } from "../plugins/check-settings.ts";
 import type { Connection } from "../plugins/connections.ts";
@@ -11,9 +12,6 @@ import type { StoredIntegration } from "./queries.ts";
 import { purposeOf } from "./store.ts";
 
 type Credentials = Input<typeof integrations.create>["credentials"];
-
-/** Shown in place of every stored value. */
-export const mask = "********";
 
 export interface CredentialDeps {
   readonly guard: Pick<Guard, "check">;

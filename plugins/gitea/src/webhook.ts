@@ -1,4 +1,4 @@
-import { PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
+import { isSameUrl, PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
 import { z } from "zod";
 import { repositoryOf } from "./address.ts";
 import type { ClientOf } from "./client.ts";
@@ -31,7 +31,7 @@ export async function checkWebhook(client: ClientOf, wanted: WantedWebhook, call
   const neededHookEvents = [
     ...new Set(names.flatMap((name) => (Object.hasOwn(hookEvents, name) ? (hookEvents[name] ?? []) : []))),
   ];
-  const hook = (await hooksOf(client, path, call)).find(({ config }) => isSame(config.url ?? "", wanted.url));
+  const hook = (await hooksOf(client, path, call)).find(({ config }) => isSameUrl(config.url ?? "", wanted.url));
   const missing = neededHookEvents.filter((name) => !hook?.events.includes(name));
   if (!wanted.apply || (hook && missing.length === 0))
     return { ...(hook ? reportOf(hook) : absent), missing, unknown: unknownEvents, changed: null };
@@ -47,9 +47,6 @@ const reportOf = ({ id, active, events }: Hook) => ({
   configured: [...events],
   notes: active ? [] : ["The webhook is disabled."],
 });
-const isSame = (one: string, other: string): boolean =>
-  URL.canParse(one) && new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");
-
 type Path = { readonly owner: string; readonly repo: string };
 
 async function hooksOf(client: ClientOf, path: Path, { connection, signal }: GiteaCall): Promise<readonly Hook[]> {

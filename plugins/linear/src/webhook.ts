@@ -1,4 +1,4 @@
-import { PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
+import { isSameUrl, PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
 import { z } from "zod";
 import { teamOf } from "./address.ts";
 import type { Account } from "./comments.ts";
@@ -43,7 +43,7 @@ export async function checkWebhook(account: Account, wanted: WantedWebhook, sett
   const unknownResources = names.filter((name) => !deliverable.has(name));
   const knownResources = names.filter((name) => deliverable.has(name));
   const team = wanted.project === null ? null : teamOf(wanted.project);
-  const same = (await hooks(account)).filter(({ url }) => isSame(url ?? "", wanted.url));
+  const same = (await hooks(account)).filter(({ url }) => isSameUrl(url ?? "", wanted.url));
   const found = same.find((one) => one.team === null || one.team === undefined || one.team.key === team);
   const missing = knownResources.filter((name) => !found?.resourceTypes.includes(name));
   if (!wanted.apply || (found && missing.length === 0))
@@ -63,9 +63,6 @@ const reportOf = ({ id, enabled, resourceTypes }: Hook) => ({
   configured: [...resourceTypes],
   notes: enabled ? [] : ["The webhook is disabled. Linear disables a webhook whose deliveries keep failing."],
 });
-
-const isSame = (one: string, other: string): boolean =>
-  URL.canParse(one) && new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");
 
 async function hooks({ client, signal }: Account): Promise<readonly Hook[]> {
   const document = `query Webhooks { webhooks(first: 100) { nodes { ${fields} } } }`;
