@@ -33,7 +33,7 @@ const maxKnown = 1_000;
 interface KnownSession {
   readonly key_hash: string;
   readonly expires_at: string;
-  /** Until when a stream need not look for it. */
+  /** Until when a stream does not look for it again. */
   readonly until: number;
 }
 
