@@ -72,7 +72,8 @@ export async function postAnswer(
   const input = (before?.input as PostInput | null) ?? inputOf(execution, await outbox.answer(body, connection));
   const step = before ?? transcript.add({ kind: "post", state: "started", name: execution.source, agent_id: agentId, input });
   if (!deps.trackerUpdates || !connection || connection.missingSettings.length > 0) {
-    const reason = `nothing was posted: ${execution.source} is not configured (missing ${connection?.missingSettings.join(", ") ?? "plugin"})`;
+    const missing = `${execution.source} is not configured (missing ${connection?.missingSettings.join(", ") ?? "plugin"})`;
+    const reason = `nothing was posted: ${deps.trackerUpdates ? missing : "TRACKER_UPDATES_ENABLED is false"}`;
     if (deps.trackerUpdates) deps.log.warn("answer not posted", { execution_id: execution.id, reason });
     const isDryRun = !deps.trackerUpdates && !before?.decided;
     transcript.complete(step, isDryRun ? { state: "dry_run" } : { state: "failed", error: reason });

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 7056ceb4d9386ccb
+-- Made from 1ad97c9e72d0b0fb
 
 create extension if not exists vector;
 
@@ -505,8 +505,9 @@ CREATE OR REPLACE FUNCTION reject_proposals()
  LANGUAGE plpgsql
 AS $function$
 begin
-  update execution_steps set state = 'rejected', decided_at = now(), error = 'The execution was cancelled.'
-  where execution_id = new.id and state = 'proposed' and decided_at is null;
+  update execution_steps
+  set state = 'rejected', decided_at = coalesce(decided_at, now()), error = 'The execution was cancelled.'
+  where execution_id = new.id and state = 'proposed';
   return null;
 end $function$
 ;
@@ -1715,7 +1716,7 @@ alter table write_checks add constraint write_checks_step_id_fkey FOREIGN KEY (s
 
 CREATE TRIGGER execution_history AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN ((((new.state = 'queued'::text) AND (old.state = ANY (ARRAY['failed'::text, 'running'::text, 'held'::text]))) OR ((new.state = 'held'::text) AND (old.state <> 'held'::text)))) EXECUTE FUNCTION keep_execution_history();
 CREATE TRIGGER execution_history_of_new AFTER INSERT ON task_executions FOR EACH ROW WHEN ((new.state = 'held'::text)) EXECUTE FUNCTION keep_execution_history();
-CREATE TRIGGER reject_proposals AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state = 'cancelled'::text) AND (old.state = 'waiting'::text))) EXECUTE FUNCTION reject_proposals();
+CREATE TRIGGER reject_proposals AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state = 'cancelled'::text) AND (old.state <> 'cancelled'::text) AND (old.attempts > 0))) EXECUTE FUNCTION reject_proposals();
 CREATE TRIGGER show_sign AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state <> old.state) AND new.has_sign AND (NOT new.dry_run) AND (new.state = ANY (ARRAY['waiting'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text])))) EXECUTE FUNCTION show_sign();
 CREATE TRIGGER task_executions_replace_snapshots BEFORE INSERT ON task_executions FOR EACH ROW WHEN ((new.snapshot AND (new.subject IS NOT NULL))) EXECUTE FUNCTION replace_snapshots();
 CREATE TRIGGER webhook_events_order_snapshots BEFORE INSERT ON webhook_events FOR EACH ROW WHEN ((new.snapshot AND (new.subject IS NOT NULL) AND (new.outcome = 'dispatched'::text))) EXECUTE FUNCTION order_snapshots();

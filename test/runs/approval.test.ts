@@ -140,6 +140,31 @@ describeOnDatabases("approval", (database) => {
     expect([...texts(), ...cancelled.texts()]).toEqual([]);
   });
 
+  test("cancelled while it runs or is queued: proposals are rejected, whether they are decided or not", async () => {
+    await policy({ staged: true });
+    const cancelled = async (id: string) => {
+      expect((await world.service.post(`/api/task-executions/${id}/cancel`)).status).toBe(200);
+      return (await read(id)).proposals.map(({ state, error, decided_by }) => ({ state, error, decided_by }));
+    };
+    const rejected = { state: "rejected", error: "The execution was cancelled.", decided_by: null };
+
+    // The model has proposed a comment, and has not answered yet.
+    world.model.answerWith({ when: "a person has to approve it first", reply: { hang: true } });
+    const { body } = await world.service.webhook(issueOpened({ repo, number: ++issue }));
+    const running = String(body.executions?.[0]?.id);
+    await eventually(async () => (await read(running)).proposals.length > 0);
+    expect(await cancelled(running)).toEqual([rejected]);
+
+    const partly = await proposed();
+    const [note] = (await read(partly.id)).proposals;
+    const pause = { scope: "all", reason: "to decide before it is written" };
+    expect((await world.service.post("/api/pause", pause)).status).toBe(200);
+    expect((await decide(partly.id, "approve", { proposals: [note?.id] })).body.state).toBe("queued");
+    expect(await cancelled(partly.id)).toEqual([{ ...rejected, decided_by: "anonymous" }, rejected]);
+    expect((await world.service.post("/api/resume", { scope: "all" })).status).toBe(200);
+    expect(partly.texts()).toEqual([]);
+  });
+
   test("a write that the tracker refuses for good fails; the others are written", async () => {
     await policy({ staged: true });
     const { id, number, texts } = await proposed();
@@ -197,5 +222,18 @@ describeOnDatabases("approval", (database) => {
     const { proposals, transcript } = await read(String(execution?.id));
     expect(proposals).toEqual([]);
     expect(transcript.filter(({ state }) => state === "dry_run")).toHaveLength(2);
+  });
+
+  test("proposals approved while nothing is written fail, and say why", async () => {
+    await policy({ staged: true });
+    await world.service.restart();
+    const { id, texts } = await proposed();
+    await world.service.restart({ TRACKER_UPDATES_ENABLED: "false" });
+    await decide(id, "approve");
+    expect((await ends(id, "failed")).proposals.map(({ state, error }) => `${state}: ${error}`)).toEqual([
+      "failed: Nothing was written: TRACKER_UPDATES_ENABLED is false.",
+      "failed: nothing was posted: TRACKER_UPDATES_ENABLED is false",
+    ]);
+    expect(texts()).toEqual([]);
   });
 });

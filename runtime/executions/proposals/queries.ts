@@ -18,7 +18,8 @@ interface ProposalRow extends Omit<Proposal, "target" | "tool" | "parameters" | 
 export async function listProposals(sql: Queryable, executionId: string): Promise<Proposal[]> {
   const rows = await sql<StoredStep<ProposalRow>[]>`
     select s.id, s.seq, s.kind, s.name, ${textsOf(sql, "s")}, e.subject, s.error, s.decided_by, s.decided_at, s.expires_at,
-      case s.state when 'succeeded' then 'applied' when 'started' then case e.state when 'failed' then 'failed' else 'proposed' end
+      case s.state when 'succeeded' then 'applied'
+        when 'started' then case when e.state in ('failed', 'cancelled') then 'failed' else 'proposed' end
         when 'dry_run' then case when e.dry_run then 'dry_run' else 'failed' end else s.state end as state
     from execution_steps s join task_executions e on e.id = s.execution_id
     where s.execution_id = ${executionId} and s.kind in ('tool', 'post')
