@@ -44,7 +44,8 @@ export function agentOperations(bus: Bus): BoundOperation[] {
     }),
     handle(agents.remove, async ({ id }, { sql }) => {
       if (!(await deleteAgent(sql, id))) throw notFound(id);
-      await publishChange();
+      // Its integrations no longer belong to it, and its MCP servers are deleted with it.
+      await Promise.all([publishChange(), bus.publish("integrations"), bus.publish("tools")]);
       return {};
     }),
     handle(agents.seed, async (_, { sql }) => {

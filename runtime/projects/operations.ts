@@ -42,7 +42,8 @@ export function projectOperations(bus: Bus, memoriesOf: MemoriesOf): BoundOperat
     }),
     handle(projects.remove, async ({ id }, { sql }) => {
       if (!(await queries.deleteProject(sql, id))) throw notFound(id);
-      await publishChange();
+      // Its integrations no longer belong to it.
+      await Promise.all([publishChange(), bus.publish("integrations")]);
       return {};
     }),
     handle(projects.getWorkflowContext, async ({ id }, { sql }) => {

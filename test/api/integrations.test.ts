@@ -156,7 +156,7 @@ test("its webhook secret is replaced while both are accepted; the audit log has 
   await drop(one);
 });
 
-test("per agent wins over per project, and per project over the environment", { timeout: limit }, async () => {
+test("per agent wins over per project, per project over the environment; not after a deletion", { timeout: limit }, async () => {
   const repo = "ours/app";
   const project = await service.post<{ id: number }>("/api/projects", { name: "Ours", source: "alpha", source_project_id: repo });
   const comments = async (issue: number) => {
@@ -170,8 +170,10 @@ test("per agent wins over per project, and per project over the environment", { 
   expect(await comments(2)).toEqual([0, 2]);
   await drop(all);
   expect(await comments(3)).toEqual([1, 1]);
+  const recreated = [await service.del("/api/agents/ta_default"), await service.post("/api/agents/seed")];
+  expect([...recreated.map(({ status }) => status), ...(await comments(4))]).toEqual([204, 200, 2, 0]);
   await drop(mine);
-  expect(await comments(4)).toEqual([2, 0]);
+  expect(await comments(5)).toEqual([2, 0]);
 });
 
 test("without an address it uses the server that the environment names, also after a restart", {

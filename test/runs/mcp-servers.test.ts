@@ -90,6 +90,16 @@ test("a server of one agent is offered to no other", { timeout: limit }, async (
   expect(has(/product manager/).some(Boolean)).toBe(false);
 });
 
+test("a deleted agent's server is deleted with its tools", { timeout: limit }, async () => {
+  const agent = { id: "brief", name: "Brief", role_id: "dev", prompt: "You are brief." };
+  expect((await world.service.post("/api/agents", agent)).status).toBe(201);
+  await world.add("Brief", everythingUrl, { agent_id: agent.id });
+  await world.discovered("Brief");
+  expect((await world.execute("brief.echo", { message: "hello" })).body.result).toBe("Echo: hello");
+  expect((await world.service.del(`/api/agents/${agent.id}`)).status).toBe(204);
+  expect((await world.execute("brief.echo", { message: "hello" })).status).toBe(404);
+});
+
 test.each([
   ["/gone", /ECONNREFUSED|failed|connect/],
   ["/broken", /500/],
