@@ -1,3 +1,4 @@
+import { Problem } from "@signalbox/schema/problem";
 import { OutageError } from "../breakers/breakers.ts";
 import { linkSignals } from "../platform/abortable.ts";
 import type { Bus } from "../platform/bus.ts";
@@ -218,11 +219,12 @@ async function recordFailure(
   deps: AttemptDeps,
 ): Promise<void> {
   const failure = error instanceof Failure ? error : null;
-  const message = failure?.message ?? "Internal error; see the service's log.";
+  const reason = error instanceof Problem ? error.message : failure?.message;
+  const message = reason ?? "Internal error; see the service's log.";
   // An unexpected error may be transient, and the transcript makes another attempt safe.
   const retry = (failure?.retryable ?? true) && execution.failures < deps.retryLimit;
   const retryAfterMs = Math.min(failure?.retryAfterMs ?? 0, maxRetryAfterMs);
-  if (!failure) deps.log.error("execution failed unexpectedly", { execution_id: execution.id, error });
+  if (reason === undefined) deps.log.error("execution failed unexpectedly", { execution_id: execution.id, error });
   const patch = retry
     ? {
         state: "queued" as const,
