@@ -8,6 +8,7 @@ import type {
   VectorQuery,
   VectorSettings,
 } from "@signalbox/sdk";
+import { toSql } from "pgvector";
 
 /** Collects the parameters of a statement and numbers them: `$1`, `$2` … */
 class Parameters {
@@ -57,7 +58,7 @@ function insertMemories(memories: readonly NewMemory[], vectors: VectorSettings,
     const { id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at, ttl_ms, embedding } = memory;
     const values = [id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at];
     const expires = `now() + ${p.add(ttl_ms)}::bigint * interval '1 millisecond'`;
-    const vector = `${p.add(embedding && JSON.stringify(embedding))}::${vectors.type}`;
+    const vector = `${p.add(embedding && toSql([...embedding]))}::${vectors.type}`;
     return `(${values.map((value, i) => `${p.add(value)}::${types[i]}`).join(", ")}, ${expires}, ${vector})`;
   });
   return {
@@ -118,7 +119,7 @@ export function matchMemories(query: TextQuery, filter: MemoryFilter, limit: num
   const text = p.add(query.text);
   const wanted = `${conditionOf(filter, p)} and ${notExpired}`;
   const distance = query.vector
-    ? `embedding ${vectors.operator} ${p.add(JSON.stringify(query.vector))}::${vectors.type}`
+    ? `embedding ${vectors.operator} ${p.add(toSql([...query.vector]))}::${vectors.type}`
     : "null::float8";
   const those = (words: string) =>
     `(select id from memories where words @@ (select ${words} from q) and ${wanted} limit ${maxRanked})`;
@@ -147,7 +148,7 @@ export const embedMemories = (
 ): SqlStatement => ({
   text: `update memories m set embedding = e.vector::${vectors.type}
     from jsonb_to_recordset($1::text::jsonb) e (id uuid, vector text) where m.id = e.id`,
-  parameters: [JSON.stringify(entries.map(({ id, embedding }) => ({ id, vector: JSON.stringify(embedding) })))],
+  parameters: [JSON.stringify(entries.map(({ id, embedding }) => ({ id, vector: toSql([...embedding]) })))],
 });
 
 export const clearVectors: SqlStatement = {

@@ -1,4 +1,5 @@
 import type { TextQuery, VectorSettings } from "@signalbox/sdk";
+import { toSql } from "pgvector";
 import type { Queryable } from "../platform/database/client.ts";
 import type { FindNearest } from "../platform/database/nearest.ts";
 
@@ -63,7 +64,7 @@ export function matchChunks(
 ): Promise<Chunk[]> {
   const all = query.words === "all";
   const distance = query.vector
-    ? sql`c.embedding ${sql.unsafe(vectors.operator)} ${JSON.stringify(query.vector)}::${sql.unsafe(vectors.type)}`
+    ? sql`c.embedding ${sql.unsafe(vectors.operator)} ${toSql([...query.vector])}::${sql.unsafe(vectors.type)}`
     : sql`null::float8`;
   const candidates = (wanted: string) => sql`
     (select c.id from document_chunks c where c.words @@ (select ${sql(wanted)} from q) and ${ofSources(sql, filter)} limit ${maxRanked})`;
@@ -92,5 +93,5 @@ export const embedChunks = async (
 ): Promise<void> =>
   void (await sql`
     update document_chunks c set embedding = e.vector::${sql.unsafe(vectors.type)}
-    from jsonb_to_recordset(${JSON.stringify(entries.map(({ id, embedding }) => ({ id, vector: JSON.stringify(embedding) })))}::text::jsonb)
+    from jsonb_to_recordset(${JSON.stringify(entries.map(({ id, embedding }) => ({ id, vector: toSql([...embedding]) })))}::text::jsonb)
       e (id uuid, vector text) where c.id = e.id`);

@@ -1,4 +1,5 @@
 import type { SqlAccess, SqlStatement, VectorQuery, VectorSettings } from "@signalbox/sdk";
+import { toSql } from "pgvector";
 import type { Database, Sql } from "./client.ts";
 import { pipelined } from "./transaction.ts";
 
@@ -85,8 +86,7 @@ function parametersOf(query: VectorQuery) {
 function nearestStatement(query: VectorQuery, column: VectorColumn): SqlStatement {
   const { table, columns, anyOf } = query;
   const { values, add } = parametersOf(query);
-  // pgvector reads JSON.
-  const distance = `embedding ${column.operator} ${add(JSON.stringify(query.vector))}::${column.type}`;
+  const distance = `embedding ${column.operator} ${add(toSql([...query.vector]) as string)}::${column.type}`;
   const limit = `${add(query.limit)}::int`;
   const filter = anyOf ? (anyOf.length === 0 ? "false" : `(${anyOf.join(" or ")})`) : "true";
   const rows = (and: string) =>
