@@ -27,7 +27,7 @@ export default defineConfig({
     include: runtimeUnderTest() === "deno" ? blackBoxFiles() : everywhere,
     // Those are of the plugins that are made from them.
     exclude: ["**/node_modules/**", "runtime/cli/plugin/templates/**"],
-    globalSetup: "test/runner/bundle-service.ts",
+    globalSetup: ["test/runner/bundle-service.ts", "test/runner/compiled-code.ts"],
     // Most files start real services, each a process with a database, and more than half of their time is waiting.
     maxWorkers: Math.max(5, availableParallelism()),
     // The same flag as for services (`test/harness/process.ts`): optimising the embedded database takes longer than its tests.

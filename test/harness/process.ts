@@ -66,7 +66,7 @@ export function run(
 }
 
 /** A cache of compiled code, so that Node does not compile it at every start. */
-const compileCache = join(root, "node_modules/.cache/signalbox/compiled");
+export const compileCache = join(root, "node_modules/.cache/signalbox/compiled");
 
 /**
  * Starts any program with the same small environment. `group`: signals are sent to all of its descendants too, as by a terminal.
