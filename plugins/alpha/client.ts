@@ -160,7 +160,7 @@ async function send<T>(
     throw fetchError("alpha", requestLine, error, secrets);
   }
   const answered = response.headers;
-  if (response.status >= 400) throw failureOf({ requestLine, status: response.status, headers: answered, text }, secrets);
+  if (!response.ok) throw failureOf({ requestLine, status: response.status, headers: answered, text }, secrets);
   if (answered.has("deprecation"))
     log(`warning: alpha will remove ${requestLine}${answered.has("sunset") ? ` on ${answered.get("sunset")}` : ""}`);
   return {

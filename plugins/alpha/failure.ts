@@ -1,6 +1,9 @@
 import { PluginError, type PluginErrorCode, redact, retryAfterMs, valueAt } from "@signalbox/sdk";
 
 const codes: Readonly<Record<number, PluginErrorCode>> = {
+  301: "not_found",
+  307: "not_found",
+  308: "not_found",
   400: "invalid_input",
   401: "unauthorized",
   403: "unauthorized",
@@ -25,13 +28,24 @@ interface Refusal {
 
 /** The error that the host understands. `secrets` are redacted, because a tracker or a proxy before it may quote the request back. */
 export function failureOf({ requestLine, status, headers, text }: Refusal, secrets: readonly string[]): PluginError {
-  const reason = redact(messageIn(text), secrets);
+  const reason = redact(`${messageIn(text)}${redirectionOf(status, headers)}`, secrets);
   const message = `alpha answered ${status} to ${requestLine}: ${reason}`;
   const isLimited = status === 429 || (status === 403 && isLimit(headers, reason));
   const secondaryMs = /secondary rate/i.test(reason) ? 60_000 : null;
   const wait = isLimited || status === 503 ? (retryAfterMs(headers) ?? secondaryMs) : null;
-  const code = isLimited ? "rate_limited" : status >= 500 ? "unavailable" : (codes[status] ?? "failed");
+  // Any other redirection is a proxy's, for example to its login page.
+  const isUnavailable = status >= 500 || (status < 400 && codes[status] === undefined);
+  const code = isLimited ? "rate_limited" : isUnavailable ? "unavailable" : (codes[status] ?? "failed");
   return new PluginError(code, message, wait === null ? { status } : { status, retry_after_ms: wait });
+}
+
+/**
+ * Where a moved issue or repository is now. A write is not sent there: it could be a repository in which other people read. The
+ * host follows the redirections of reads.
+ */
+function redirectionOf(status: number, headers: Headers): string {
+  const location = status < 400 ? headers.get("location") : null;
+  return location === null ? "" : ` (it redirects to ${location.slice(0, 300)})`;
 }
 
 /** A longer body is not parsed, characters. */

@@ -189,6 +189,19 @@ describe("a tracker that fails for a while", () => {
     expect(textsOf(world.tracker, repo, number)).toEqual([answer, note]);
   });
 
+  test.concurrent("a moved issue: the failure says where it is now, and other issues are answered", async () => {
+    const [number, other] = [freshIssue(), freshIssue()];
+    const comments = `/issues/${number}/comments`;
+    const headers = { location: `${world.tracker.url}/repositories/5${comments}` };
+    world.tracker.fault({ method: "POST", path: comments, times: 0, status: 307, headers });
+    expect(await ended(await open(number))).toMatchObject({
+      state: "failed",
+      attempts: 1,
+      error: expect.stringMatching(/answered 307 .*it redirects to .*\/repositories\/5\/issues/),
+    });
+    expect(await ended(await open(other))).toMatchObject({ state: "succeeded", attempts: 1 });
+  });
+
   test.concurrent("a locked issue: the failure says what the tracker said", async () => {
     const number = freshIssue();
     world.tracker.createIssue({ repo, number, title: "Locked", locked: true });
