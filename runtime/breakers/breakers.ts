@@ -2,7 +2,7 @@ import type { Bus } from "../platform/bus.ts";
 import { openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
-import { Failure } from "../platform/retry.ts";
+import { Failure, maxRetryAfterMs } from "../platform/retry.ts";
 import { admitProbes, type Breaker, closeBreaker, listBreakers, openBreaker, probeSoon, tryAsProbe } from "./queries.ts";
 
 /** A model or a tracker account that many executions use, and that may fail for all of them. */
@@ -75,8 +75,6 @@ const sweepMs = 5_000;
  * If the server requests a wait of up to this long, the call itself waits: see `retry`. A longer wait applies to all executions.
  */
 const longWaitMs = 60_000;
-/** Maximum wait that a server can request, in seconds. A longer one is considered a mistake. */
-const maxRetryAfterSeconds = 3_600;
 /** How long an ambiguous failure on one issue counts as evidence for a failure on another, in milliseconds. */
 const ambiguousFailureMs = 300_000;
 /** Maximum number of executions whose last failure is stored in memory. */
@@ -160,7 +158,7 @@ export class Breakers {
 
   async #pass(caller: Caller, { key }: Target): Promise<void> {
     const { sql, delaySeconds } = this.#options;
-    const found = await tryAsProbe(sql, key, caller.id, delaySeconds);
+    const found = await tryAsProbe(sql, key, { execution: caller.id, issue: issueOf(caller) }, delaySeconds);
     if (!found) await this.#cache?.refresh();
     else if (!found.is_probe) throw new OutageError(found, null);
   }
@@ -178,17 +176,19 @@ export class Breakers {
     return this.#open(caller, target, failure);
   }
 
-  async #open({ id, probes }: Caller, { key, name, effect }: Target, failure: Failure): Promise<OutageError> {
+  async #open(caller: Caller, { key, name, effect }: Target, failure: Failure): Promise<OutageError> {
     const { sql, bus, report, delaySeconds, holdAfterSeconds } = this.#options;
-    const asked_seconds = Math.min((failure.retryAfterMs ?? 0) / 1000, maxRetryAfterSeconds);
-    const outage = { key, name, effect, reason: failure.message, execution: id, asked_seconds };
+    const asked_seconds = Math.min(failure.retryAfterMs ?? 0, maxRetryAfterMs) / 1000;
+    // An ambiguous failure has been met on two issues, and a server that requests a wait is the cause itself.
+    const suspect = failure.isAmbiguous || failure.retryAfterMs !== undefined ? null : issueOf(caller);
+    const outage = { key, name, effect, reason: failure.message, execution: caller.id, asked_seconds, suspect };
     const { is_new, is_reported, open_seconds, ...breaker } = await openBreaker(sql, outage, delaySeconds);
     if (is_reported) {
       const context = { reason: failure.message, unavailable_since: breaker.opened_at, next_try_at: breaker.next_probe_at };
       report("error", `${name} is ${is_new ? "" : "still "}unavailable; executions wait for it`, context);
     }
     await bus.publish("breakers");
-    const isHeld = probes === key && holdAfterSeconds > 0 && open_seconds >= holdAfterSeconds;
+    const isHeld = caller.probes === key && holdAfterSeconds > 0 && open_seconds >= holdAfterSeconds;
     return new OutageError(breaker, failure, isHeld ? heldReason(breaker) : null);
   }
 
@@ -196,8 +196,8 @@ export class Breakers {
    * Whether an execution on another issue recently had an ambiguous failure, with no success since. If only one issue is
    * affected, its executions fail and are retried as usual. A refused credential stays refused, so its time does not matter.
    */
-  #othersFail({ id, subject }: Caller, target: Target, { isRefusal }: Failure): boolean {
-    const issue = subject ?? id;
+  #othersFail(caller: Caller, target: Target, { isRefusal }: Failure): boolean {
+    const issue = issueOf(caller);
     const previous = this.#ambiguousFailures.get(target.key);
     const now = performance.now();
     this.#ambiguousFailures.set(target.key, { issue, at: now });
@@ -235,6 +235,9 @@ export class Breakers {
     await bus.publish("queue");
   }
 }
+
+/** Without an issue, only the execution itself can be the cause of its failures. */
+const issueOf = ({ id, subject }: Caller): string => subject ?? id;
 
 /** The reason is shown on the issue, so it contains no details of the failure. */
 const heldReason = ({ name, opened_at }: Breaker): string =>

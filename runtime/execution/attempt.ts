@@ -4,7 +4,7 @@ import { linkSignals } from "../platform/abortable.ts";
 import type { Bus } from "../platform/bus.ts";
 import { isUnavailable } from "../platform/database/client.ts";
 import type { Report } from "../platform/log.ts";
-import { Failure, sleep } from "../platform/retry.ts";
+import { Failure, maxRetryAfterMs, sleep } from "../platform/retry.ts";
 import { attemptSeconds, attempts, lostLeases } from "../platform/telemetry/metrics.ts";
 import { isOpen } from "./approval.ts";
 import { inAttemptSpan, recordLostAttempt } from "./attempt-span.ts";
@@ -35,8 +35,6 @@ export interface AttemptDeps extends RunDeps {
 
 /** An execution fails after this many worker crashes in a row without a further step, because it may cause them. */
 const maxDeaths = 5;
-/** A model or a tracker may postpone an execution for this long at most; a longer Retry-After is a mistake. */
-const maxRetryAfterMs = 3_600_000;
 
 /** How an attempt ended. `interrupted`: no outcome is stored, and another attempt resumes after the last step. */
 export type AttemptOutcome =

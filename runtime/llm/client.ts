@@ -1,6 +1,7 @@
 import { isPlaceholder, retryAfterMs } from "@signalbox/sdk";
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
 import { deadlineOf } from "../platform/abortable.ts";
+import { brokenOff } from "../platform/network/lean-fetch.ts";
 import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { headerOf } from "../platform/network/whole-response.ts";
 import { Failure } from "../platform/retry.ts";
@@ -88,8 +89,9 @@ function createPost(client: OpenAI, path: string, { fetch, timeoutMs }: Endpoint
   };
 }
 
-/** Throws a `Failure` for a request that got no response. The operating system's own timeout counts as a timeout, too. */
+/** Throws an error for a request that got no response. The operating system's own timeout counts as a timeout, too. */
 function throwUnreached(error: Error): never {
+  if (error.message === brokenOff) throw error;
   const isTimeout = /timed? ?out/i.test(`${error} ${error.cause ?? ""}`);
   throw isTimeout
     ? Object.assign(new APIConnectionTimeoutError(), { cause: error })
@@ -203,7 +205,11 @@ export function classify(error: unknown, endpoint: Endpoint): unknown {
   }
   // Not JSON, or cut off in the middle.
   if (error instanceof SyntaxError || error instanceof TypeError)
-    return new Failure(`The LLM's answer could not be read: ${error.message}`, { retryable: true, cause: error });
+    return new Failure(`The LLM's answer could not be read: ${error.message}`, {
+      retryable: true,
+      unreadable: true,
+      cause: error,
+    });
   return error;
 }
 

@@ -52,7 +52,7 @@ export async function assembleAnswer(
       });
     }
   }
-  if (finishReason === null) throw new Failure("The LLM's answer was cut off.", { retryable: true });
+  if (finishReason === null) throw new Failure("The LLM's answer was cut off.", { retryable: true, unreadable: true });
   const toolCalls = calls
     .toSorted((a, b) => a.index - b.index)
     .map(({ index: _, id, ...rest }, n): ToolCall => ({ id: id || `call_${n}`, ...rest }));

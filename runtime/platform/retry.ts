@@ -5,6 +5,8 @@ interface FailureOptions {
   readonly unavailable?: boolean;
   /** The timeout has passed. */
   readonly timedOut?: boolean;
+  /** The answer was cut off or cannot be read. */
+  readonly unreadable?: boolean;
   readonly cause?: unknown;
 }
 
@@ -17,9 +19,9 @@ export class Failure extends Error {
   readonly retryAfterMs: number | undefined;
   /** HTTP status of the server's answer, if there was one. */
   readonly status: number | undefined;
-  /** The server cannot be reached, does not respond in time, or refuses every request (5xx, 429, or 401 for the credential). */
+  /** The server cannot be reached, does not answer in full or in time, or refuses every request (5xx, 429, or 401 for the credential). */
   readonly unavailable: boolean;
-  /** The cause may be the request itself instead of the server: a 500, a 401, or no response in time. */
+  /** The cause may be the request itself instead of the server: a 500, a 401, a broken answer, or none in time. */
   readonly isAmbiguous: boolean;
   readonly timedOut: boolean;
   constructor(message: string, options: FailureOptions) {
@@ -27,9 +29,10 @@ export class Failure extends Error {
     this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs;
     this.status = options.status;
-    this.unavailable = (options.retryable && (options.unavailable ?? false)) || this.isRefusal;
+    const unreadable = options.unreadable ?? false;
+    this.unavailable = (options.retryable && (options.unavailable ?? unreadable)) || this.isRefusal;
     this.timedOut = options.timedOut ?? false;
-    this.isAmbiguous = options.status === 500 || this.isRefusal || this.timedOut;
+    this.isAmbiguous = options.status === 500 || this.isRefusal || this.timedOut || unreadable;
   }
 
   /** The server does not accept the credential. */
@@ -38,6 +41,8 @@ export class Failure extends Error {
   }
 }
 
+/** Maximum wait that a server may request, in milliseconds. A longer one is a mistake. */
+export const maxRetryAfterMs = 3_600_000;
 /** Maximum wait that a server may request within one call. A longer wait is left to the retries of the execution. */
 const defaultMaxWaitMs = 60_000;
 

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 1ad97c9e72d0b0fb
+-- Made from 189b0a00d45cb9e4
 
 create extension if not exists vector;
 
@@ -741,6 +741,7 @@ create table breakers (
   next_probe_at timestamp(3) with time zone not null,
   probe uuid,
   reported_at timestamp(3) with time zone default now() not null,
+  suspect text,
   constraint breakers_pkey PRIMARY KEY (key)
 );
 

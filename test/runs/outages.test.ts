@@ -83,12 +83,13 @@ describe.each([
 });
 
 test.each([
-  ["model", { path: "chat", status: 500, times: 0 }],
-  ["tracker", { method: "POST", path: "comments", status: 500, times: 0 }],
-] as const)("%s answers 500: one issue's execution fails; with a second issue it is an outage", async (name, rule) => {
+  ["model", "answers 500", { path: "chat", status: 500, times: 0 }, "500"],
+  ["model", "cuts its answers off", { path: "chat", how: "truncate", times: 0 }, "could not be read"],
+  ["tracker", "answers 500", { method: "POST", path: "comments", status: 500, times: 0 }, "500"],
+] as const)("%s %s: one issue's execution fails; with a second issue it is an outage", async (name, _, rule, error) => {
   world[name].fault(rule);
   const lone = await open();
-  expect(await ended(lone)).toMatchObject({ state: "failed", error: expect.stringContaining("500") });
+  expect(await ended(lone)).toMatchObject({ state: "failed", error: expect.stringContaining(error) });
   const other = await open();
   await waits(name === "model" ? "model" : "connection:alpha");
   world[name].clearFaults();
@@ -154,4 +155,21 @@ test("failures on one issue use up its attempts; a refusal fails immediately", a
   model.answerWith({ when: `#${last + 1}\\.`, reply: { status: 401 } });
   expect(await ended(await open())).toMatchObject({ state: "failed", error: expect.stringContaining("401") });
   expect(await check("connection:alpha")).toMatchObject({ state: "ok" });
+});
+
+test("a request for which the proxy closes the connection keeps no other issue waiting", { timeout: 120_000 }, async () => {
+  // The first probe is due after five minutes.
+  const env = { EXECUTION_RETRY_LIMIT: "0", EXECUTION_RETRY_DELAY_SECONDS: "600" };
+  await using other = await startWorld({ tasks: ["first"], env });
+  other.model.fault({ path: "chat", body: `#1\\.`, how: "destroy", times: 0 });
+  const send = async (number: number) => (await other.service.webhook(issueOpened({ repo, number }))).body;
+  const broken = await send(1);
+  await eventually(async () => {
+    const { body } = await other.service.get<{ checks: Check[] }>("/api/status");
+    return body.checks.some((one) => one.name === "model" && one.message.includes("executions wait"));
+  });
+  const { event_id } = await send(2);
+  expect((await waitForExecutions(other.service, { event_id }))[0]).toMatchObject({ state: "succeeded" });
+  const [failed] = await waitForExecutions(other.service, { event_id: broken.event_id });
+  expect(failed).toMatchObject({ state: "failed", error: expect.stringContaining("could not be reached") });
 });

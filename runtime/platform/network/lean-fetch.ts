@@ -55,7 +55,7 @@ export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "
         throw new TypeError("unexpected redirect");
       }
       const content = await bodyOf(answer, signal).catch((error) => {
-        if (answer.statusCode < 400) throw error;
+        if (answer.statusCode < 400) throw new TypeError(brokenOff, { cause: error });
         return noBody(error, signal);
       });
       const fields = headersOf(answer.headers);
@@ -64,10 +64,13 @@ export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "
         : new Response(content, { status: answer.statusCode, headers: fields });
     } catch (error) {
       signal?.throwIfAborted();
-      throw new TypeError("fetch failed", { cause: error });
+      throw error instanceof TypeError && error.message === brokenOff ? error : new TypeError("fetch failed", { cause: error });
     }
   };
 }
+
+/** The message with which `fetch` reports that the server sent only a part of its answer. */
+export const brokenOff = "terminated";
 
 /** Headers by their names in lower case. Most callers pass them in this form, so no `Headers` object is created for them. */
 function recordOf(headers: HeadersInit | undefined): Record<string, string> {
