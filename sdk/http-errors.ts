@@ -47,7 +47,8 @@ export function fetchError(platform: string, requestLine: string, error: unknown
 /** Milliseconds that a response asks to wait: `Retry-After` in seconds or as a date, or the reset of an exhausted rate limit; `null` if there is neither. */
 export function retryAfterMs(headers: Headers, now = Date.now()): number | null {
   const after = headers.get("retry-after")?.trim() ?? "";
-  if (/^\d{1,9}(?:\.\d+)?$/.test(after)) return Math.ceil(Number(after) * 1000);
+  const seconds = after === "" ? Number.NaN : Number(after);
+  if (Number.isFinite(seconds)) return Math.ceil(Math.min(Math.max(0, seconds) * 1000, Number.MAX_SAFE_INTEGER));
   const date = after === "" ? Number.NaN : Date.parse(after);
   if (!Number.isNaN(date)) return Math.max(0, date - now);
   const left = headers.get("ratelimit-remaining") ?? headers.get("x-ratelimit-remaining");
