@@ -1,15 +1,14 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { describeOnDatabases } from "../harness/on-databases.ts";
 import { expectRefused } from "../harness/refused.ts";
 import { type Service, startService } from "../harness/service.ts";
 
 /** Platforms ignore case in the names of repositories and accounts. */
-describeOnDatabases("names that differ only in case", (database) => {
+describe("names that differ only in case", () => {
   let service: Service;
   beforeAll(async () => {
-    service = await startService({ database, seed: true });
+    service = await startService({ seed: true });
   });
   afterAll(() => service?.close());
 

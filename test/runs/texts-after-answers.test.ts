@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ChatRequest, Reply } from "../../examples/demo/chat.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { describeOnDatabases } from "../harness/on-databases.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { issueOf, startWorld, textsOf, type World } from "../harness/world.ts";
 
@@ -18,7 +17,7 @@ interface Execution {
   readonly transcript: readonly { readonly kind: string; readonly input: unknown; readonly unreadable?: string }[];
 }
 
-describeOnDatabases("a text after the answer", (database) => {
+describe("a text after the answer", () => {
   let world: World;
   let issue = 0;
   /** Parts of the answer by issue, each but the last one cut off. */
@@ -35,7 +34,7 @@ describeOnDatabases("a text after the answer", (database) => {
   };
   beforeAll(async () => {
     const env = { COMMENT_FOOTER: "true", PUBLIC_URL: publicUrl };
-    world = await startWorld({ database, tasks: ["first"], script, env });
+    world = await startWorld({ tasks: ["first"], script, env });
   });
   afterAll(() => world?.[Symbol.asyncDispose]());
 
