@@ -27,7 +27,7 @@ export interface NewMemory extends StoredMemory {
 
 /** Matches memories whose members equal all given members. */
 export type MemoryMatch = Partial<Pick<StoredMemory, "scope" | "agent_id" | "project_id" | "task_id">>;
-/** Matches memories that at least one alternative matches. `[{}]` matches all memories, `[]` none. */
+/** Matches memories that at least one of up to 500 alternatives matches. `[{}]` matches all memories, `[]` none. */
 export type MemoryFilter = readonly MemoryMatch[];
 
 /** A search result. */

@@ -1,5 +1,6 @@
 import { problem } from "@signalbox/schema/problem";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { DatabaseUnavailable } from "../platform/database/unavailable.ts";
 import { type Door, openDoor } from "../transports/http/testing/door.ts";
 import { retentionOperations } from "./operations.ts";
 import { insertTestEvent } from "./test-events.ts";
@@ -14,8 +15,10 @@ const days = {
 /** Keys of memories, by the execution that stored them. */
 const memories = new Map<string, string>();
 let lists = 0;
+let mostAlternatives = 0;
 /** Number of lists that succeed before the store is unavailable. */
 let listsUntilOutage = Number.POSITIVE_INFINITY;
+let outage: Error;
 let door: Door;
 beforeAll(async () => {
   door = await openDoor(({ longRunning }) =>
@@ -26,7 +29,8 @@ beforeAll(async () => {
       sources: () => ["alpha"],
       memories: {
         list: async (filter) => {
-          if (lists++ >= listsUntilOutage) throw problem("unavailable", "The store redis is unavailable.");
+          if (lists++ >= listsUntilOutage) throw outage;
+          mostAlternatives = Math.max(mostAlternatives, filter.length);
           return { items: filter.flatMap(({ task_id }) => memories.get(task_id ?? "") ?? []).map((key) => ({ key })) };
         },
         remove: async (key) => {
@@ -42,28 +46,55 @@ beforeEach(() => {
   listsUntilOutage = Number.POSITIVE_INFINITY;
 });
 
-test("if the memories of cancelled executions cannot be looked for again, the error names the issues with which this is repeated", async () => {
-  const subject = "alpha:acme/webshop#7";
-  const id = await insertTestEvent(door.sql, { ago: 1, subject, actor: "mona", state: "running" });
-  listsUntilOutage = 1;
-  const refused = await door.post("/api/erase", { actor: "mona" });
-  expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining(`erase by subject: ${subject}.`) } });
-  expect(refused.body.error).toContain("The store redis is unavailable");
-  expect(await door.sql`select 1 from webhook_events where actor is not null`).toEqual([]);
-  listsUntilOutage = Number.POSITIVE_INFINITY;
-  memories.set(id, "late");
-  expect((await door.post("/api/erase", { subject })).body).toMatchObject({ events: 1, memories: 1 });
-});
+test.each([
+  ["a store", 7, problem("unavailable", "The store redis is unavailable."), "The store redis is unavailable"],
+  ["the database", 9, new DatabaseUnavailable("no answer"), "The database does not answer"],
+])(
+  "if the memories of cancelled executions cannot be looked for again because of %s, the error names the issues with which this is repeated",
+  async (_, number, cause, reason) => {
+    outage = cause;
+    const subject = `alpha:acme/webshop#${number}`;
+    const id = await insertTestEvent(door.sql, { ago: 1, subject, actor: "mona", state: "running" });
+    listsUntilOutage = 1;
+    const refused = await door.post("/api/erase", { actor: "mona" });
+    expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining(`erase by subject: ${subject}.`) } });
+    expect(refused.body.error).toContain(reason);
+    expect(await door.sql`select 1 from webhook_events where actor is not null`).toEqual([]);
+    listsUntilOutage = Number.POSITIVE_INFINITY;
+    memories.set(id, "late");
+    expect((await door.post("/api/erase", { subject })).body).toMatchObject({ events: 1, memories: 1 });
+  },
+);
 
-test("the memories of many executions are listed together", async () => {
-  const { sql } = door;
-  await sql`
-    with numbers as (select gen_random_uuid() as id from generate_series(1, 2500)), events as (
+/** Events by one person on one issue, each with an execution. */
+const insertMany = (actor: string, subject: string, count: number, state: string) => door.sql`
+    with numbers as (select gen_random_uuid() as id from generate_series(1, ${count}::int)), events as (
       insert into webhook_events (id, source, slug, delivery_id, event_name, actor, subject, outcome, headers, body)
-      select id, 'alpha', 'alpha', id, 'issues', 'bob', 'alpha:acme/webshop#8', 'dispatched', '{}', '{}' from numbers
+      select id, 'alpha', 'alpha', id, 'issues', ${actor}, ${subject}, 'dispatched', '{}', '{}' from numbers
     )
     insert into task_executions (id, event_id, task_id, source, slug, canonical_trigger, subject, content, state)
-    select id, id, 'triage', 'alpha', 'alpha', 'issue.created', 'alpha:acme/webshop#8', 'text', 'succeeded' from numbers`;
+    select id, id, 'triage', 'alpha', 'alpha', 'issue.created', ${subject}, 'text', ${state} from numbers`;
+
+test("the memories of many executions are listed together, and a store gets no more than 500 alternatives at once", async () => {
+  await insertMany("bob", "alpha:acme/webshop#8", 2500, "succeeded");
   expect((await door.post("/api/erase", { actor: "bob" })).body).toMatchObject({ executions: 2500 });
-  expect(lists).toBe(3);
+  expect([lists, mostAlternatives]).toEqual([5, 500]);
+});
+
+test("an erasure of a person that is interrupted half way names the issues whose executions it cancelled", async () => {
+  const { sql } = door;
+  const subject = "alpha:acme/webshop#10";
+  await insertMany("eve", subject, 600, "held");
+  await sql`
+    create function interrupt() returns trigger language plpgsql as $$ begin
+      if (select count(*) from webhook_events where subject = 'alpha:acme/webshop#10' and actor is null) > 0 then
+        raise 'canceling statement' using errcode = '57014';
+      end if;
+      return null;
+    end $$`;
+  await sql`create trigger interrupt before update on webhook_events for each statement execute function interrupt()`;
+  const refused = await door.post("/api/erase", { actor: "eve" });
+  expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining(`erase by subject: ${subject}.`) } });
+  await sql`drop trigger interrupt on webhook_events`;
+  expect((await door.post("/api/erase", { actor: "eve" })).body).toMatchObject({ events: 100 });
 });

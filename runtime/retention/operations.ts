@@ -4,6 +4,7 @@ import * as retention from "@signalbox/schema/retention";
 import type { MemoryFilter } from "@signalbox/sdk";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
+import { unavailableAnswer } from "../platform/database/unavailable.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { possibleSubjects } from "../subject-names/possible-subjects.ts";
 import {
@@ -81,7 +82,15 @@ async function erase(
   const keys = await listKeys();
   // First, because the events of a person cannot be found again once their names are removed.
   for (const key of keys) await memories.remove(key).catch(unlessGone);
-  const counts = await eraseData(sql, target);
+  const counts = await eraseData(sql, target).catch((cause) => {
+    if (actor === null || cancelled.length === 0) throw cause;
+    // Some of these executions can no longer be found by the name.
+    throw failureWith(
+      cause,
+      (reason) =>
+        `The erasure was interrupted: ${reason}. Send it again. To remove memories that executions stored while they were cancelled, erase by subject: ${issuesOf(cancelled)}.`,
+    );
+  });
   const later = await removeLateMemories(memories, cancelled);
   return { dry_run, ...named, ...counts, cancelled: cancelled.length, memories: new Set([...keys, ...later]).size };
 }
@@ -100,17 +109,26 @@ async function removeLateMemories(memories: Memories, cancelled: readonly Cancel
     for (const key of keys) await memories.remove(key).catch(unlessGone);
     return keys;
   } catch (cause) {
-    if (!(cause instanceof Problem)) throw cause;
-    const issues = [...new Set(cancelled.map(({ id, subject }) => subject ?? `(execution ${id})`))].join(", ");
-    const reason = cause.message.replace(/\.$/, "");
-    const message = `The data was erased, but memories that its executions stored while they were cancelled may remain: ${reason}. To remove them, erase by subject: ${issues}.`;
-    throw problem("unavailable", message, { cause });
+    throw failureWith(
+      cause,
+      (reason) =>
+        `The data was erased, but memories that its executions stored while they were cancelled may remain: ${reason}. To remove them, erase by subject: ${issuesOf(cancelled)}.`,
+    );
   }
 }
 
+const issuesOf = (executions: readonly CancelledExecution[]): string =>
+  [...new Set(executions.map(({ id, subject }) => subject ?? `(execution ${id})`))].join(", ");
+
+/** The failure with a message that says what is left to do. An unexpected failure stays as it is. */
+function failureWith(cause: unknown, messageOf: (reason: string) => string): unknown {
+  const reason = cause instanceof Problem ? cause.message : unavailableAnswer(cause)?.message;
+  return reason === undefined ? cause : problem("unavailable", messageOf(reason.replace(/\.$/, "")), { cause });
+}
+
 const pageSize = 1000;
-/** Number of executions whose memories are listed together. */
-const executionsPerList = 1000;
+/** Number of executions whose memories are listed together. SQLite accepts fewer than 1,000 alternatives. */
+const executionsPerList = 500;
 
 /** Keys of the memories that these executions created, or that belong to this project. */
 async function keysOf(memories: Memories, executions: readonly string[], project_id: number | null): Promise<string[]> {

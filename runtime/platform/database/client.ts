@@ -17,7 +17,7 @@ interface PoolUsage {
 
 export interface Database {
   readonly sql: Sql;
-  /** For statements that may take long: migrations, index builds. The same as `sql` if there is only one session. */
+  /** For statements that may take long: migrations, index builds, erasures. The same as `sql` if there is only one session. */
   readonly longRunning: Sql;
   readonly kind: "postgres" | "embedded";
   /** Opens up to `max` more sessions with these settings, which `close` closes too. Absent if sessions cannot have settings. */
