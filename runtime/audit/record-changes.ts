@@ -120,7 +120,8 @@ function objectOf(op: Operation, input: Record<string, unknown>, after: unknown)
   const named = httpRoute(op).params.map((name) => String(input[name]));
   if (named.length > 0) return [noun, ...named].join("/");
   const { id, key, qualified_name, name } = (after ?? {}) as Record<string, unknown>;
-  const found = id ?? qualified_name ?? (noun === "memory" ? key : undefined) ?? name;
+  // Other operations on a memory name its key, not its id.
+  const found = (noun === "memory" ? key : undefined) ?? id ?? qualified_name ?? name;
   return found === undefined ? noun : `${noun}/${found}`;
 }
 

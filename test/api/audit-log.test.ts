@@ -66,6 +66,8 @@ test("keys, integrations, mappings and memories are recorded, their secrets mask
   const mapping = { source: "alpha", event_type: "issues", canonical_trigger: "issue.created", auth };
   expect((await service.post("/api/webhook-mappings", mapping)).status).toBe(201);
   expect((await service.post("/api/memory", { key: "m", content: "c", scope: "organizational" })).status).toBe(201);
+  await service.del("/api/memory/m");
+  expect((await listed("object=memory/m")).map(({ operation }) => operation)).toEqual(["memory.delete", "memory.create"]);
   await service.del(`/api/keys/${key.body.id}`);
   const entries = await listed("limit=50");
   const operations = entries.map(({ operation }) => operation);
