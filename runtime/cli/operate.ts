@@ -87,15 +87,24 @@ async function status(args: Arguments, terminal: Terminal): Promise<number> {
   return answer.state === "ok" ? 0 : 1;
 }
 
+/** Number of issues with the same name or number that `why` finds. */
+const maxMatches = 10;
+
 async function why(args: Arguments, terminal: Terminal): Promise<number> {
   const [q] = args.positionals;
   if (q === undefined) throw new UsageError(`missing issue\nUsage: signalbox ${operatorCommands.why?.usage}`);
-  const [found] = await ask<Output<typeof searchSubjects>["items"]>(searchSubjects, { q, limit: 1 });
+  const [found, ...others] = await ask<Output<typeof searchSubjects>["items"]>(searchSubjects, { q, limit: maxMatches });
   if (!found) {
     terminal.err(withoutControlCharacters(await unknownIssue(q, terminal.columns)));
     return 1;
   }
   const { source, project, issue } = found;
+  if (others.length > 0) {
+    const listed = others.map(({ subject }) => subject).join(", ");
+    const more = others.length + 1 < maxMatches ? "" : ", and possibly more";
+    const text = `Also found: ${listed}${more}. This is ${found.subject}, whose last event is the newest.`;
+    terminal.err(`${withoutControlCharacters(wrapText(text, terminal.columns, "  "))}\n`);
+  }
   const timeline = await ask<Output<typeof getSubject>>(getSubject, { source, project, issue });
   return print(terminal, args, timeline, () => {
     const lines = [...timeline.deliveries].reverse().flatMap(({ event, verdict, executions }) => {

@@ -79,6 +79,12 @@ test("a table of calls of tools shows whether each succeeded", () => {
   );
 });
 
+test("a table of keys shows the projects to which a key is restricted", () => {
+  const list = declaredOperations().find(({ op }) => op.id === "keys.list")?.op as Operation;
+  const row = { id: 3, name: "bound", hint: "sbx_1234…", scopes: ["read"], agent_ids: null, projects: [1, 2], expires_at: null };
+  expect(asTable(list, [row], 80)).toBe("ID  NAME   HINT       SCOPES  PROJECTS\n3   bound  sbx_1234…  read    1,2\n");
+});
+
 describe("no answer of a service controls the terminal", () => {
   // OSC 8 (a link with another target), CR, C1, NUL, bidirectional marks and a line separator.
   const evil = "a\u001b]8;;https://evil.example\u0007b\rc\u009b31m\u0000d\u202egnp.exe\u2066e\u2028f\u0085g";

@@ -103,7 +103,7 @@ export const toSecond = (time: string): string => time.replace(/^(\d{4}-\d\d-\d\
 
 const isPlain = (value: unknown): boolean =>
   value === null || ["string", "number", "boolean"].includes(typeof value) || (Array.isArray(value) && value.every(isText));
-const isText = (value: unknown): boolean => typeof value === "string";
+const isText = (value: unknown): boolean => typeof value === "string" || typeof value === "number";
 
 const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
 

@@ -85,6 +85,19 @@ test("counts say how many of the newest rows they are about, if there may be mor
   ]);
 });
 
+test("all failures of the hour are counted, even if a hundred older ones are listed too", async () => {
+  const failed = Array.from({ length: 100 }, (_, n) => ({
+    error: "timeout",
+    subject: "alpha:a/b#1",
+    finished_at: n < 2 ? new Date().toISOString() : at,
+  }));
+  lists(
+    () => HttpResponse.json(failed),
+    () => HttpResponse.json([]),
+  );
+  expect((await details())[0]).toBe('Failed in the last hour: 2 × "timeout", most recently on alpha:a/b#1');
+});
+
 test("failures with one cause are one line, and failures that no line shows are counted", async () => {
   const finished_at = new Date().toISOString();
   const errorOf = (n: number) =>

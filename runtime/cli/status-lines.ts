@@ -121,7 +121,7 @@ async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
   const others = groups.size - shown.length;
   const lines = shown.map(
     ([kind, rows]) =>
-      `Failed in the last hour: ${sizeOf(rows, failedExecutions.length)} × "${rows[0]?.error ?? kind}", most recently on ${rows[0]?.subject ?? "no issue"}`,
+      `Failed in the last hour: ${sizeOf(rows, recent.length)} × "${rows[0]?.error ?? kind}", most recently on ${rows[0]?.subject ?? "no issue"}`,
   );
   return [
     ...lines,

@@ -185,6 +185,12 @@ test("the command line answers with the same reasons, in lines that fit", { time
     },
     { timeout: 40_000, interval: 200 },
   );
+  // A number alone can mean several issues.
+  for (const other of ["octo/one", "octo/two"])
+    await service.webhook(issueOpened({ repo: other, number: 7_001, sender: "mona" }));
+  expect(await signalbox("why", "7001")).toMatch(
+    /Also found: alpha:octo\/one#7001\. This is alpha:octo\/two#7001, whose last event is the newest\.\n/,
+  );
   // The delivery of the first one had a wrong secret.
   expect(await signalbox("why", `${repo}#1`)).toMatch(
     /Webhooks refused in the last day, possibly for this issue:[\s\S]*\n {2}1 × alpha: The webhook was refused: [\s\S]*signature/i,
