@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { MemoryListed } from "../../../../schema/gen/client.ts";
-import { call, list } from "../api/call.ts";
+import { CallError, call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
@@ -8,6 +8,7 @@ import { Choice, Filters, Word } from "../parts/filters.tsx";
 import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
 import { MemoryUses } from "../parts/memory-uses.tsx";
 import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
+import { OffsetPager, offset } from "../parts/pager.tsx";
 import { Block, Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
 import { query, setQuery } from "../route/location.ts";
@@ -21,41 +22,82 @@ const scopes = [
 type Scope = (typeof scopes)[number][0];
 type Found = Omit<MemoryListed, "updated_at"> & { readonly similarity?: number };
 
+/** Number of memories on a page. */
+const pageSize = 100;
+
 export function MemoryPage() {
   const q = query.value.get("q") ?? "";
   const scope = (query.value.get("scope") ?? undefined) as Scope | undefined;
+  const from = offset();
   const memories = useQuery(
-    `memory ${q} ${scope}`,
-    async (signal): Promise<readonly Found[]> =>
+    `memory ${q} ${scope} ${from}`,
+    async (signal): Promise<{ readonly items: readonly Found[]; readonly total: number | null }> =>
       q
-        ? await call("memory.search", { query: q, scope, mode: "hybrid", limit: 50 }, signal)
-        : (await list("memory.list", { limit: 100, scope }, signal)).items,
+        ? { items: await call("memory.search", { query: q, scope, mode: "hybrid", limit: 50 }, signal), total: null }
+        : await list("memory.list", { limit: pageSize, offset: from, scope }, signal),
     { keep: true },
   );
+  const items = memories.data?.items;
+  const named = query.value.get("key");
   return (
     <Page title="Memory">
       <Filters>
         <Word name="q" label="Search by meaning and keyword" />
         <Choice name="scope" label="Visible to" options={scopes} />
       </Filters>
+      {items && named && items.every(({ key }) => key !== named) && <Named name={named} reload={memories.reload} />}
       <QueryResult query={memories} lines={6}>
-        {(items) =>
+        {({ items, total }) =>
           items.length === 0 ? (
-            <Empty title={q ? "No memories match." : "No memories yet."}>
+            <Empty title={q || from > 0 ? "No memories match." : "No memories yet."}>
               Memories that match an issue are added to the agent's prompt. Connected agents store memories, and you can add one
               below.
             </Empty>
           ) : (
-            <ul class="list">
-              {items.map((memory) => (
-                <Item key={memory.key} memory={memory} reload={memories.reload} />
-              ))}
-            </ul>
+            <>
+              <ul class="list">
+                {items.map((memory) => (
+                  <Item key={memory.key} memory={memory} reload={memories.reload} />
+                ))}
+              </ul>
+              {total !== null && <OffsetPager total={total} size={pageSize} />}
+            </>
           )
         }
       </QueryResult>
       <NewMemory reload={memories.reload} />
     </Page>
+  );
+}
+
+/** The memory that the page's address names, if the list does not contain it. */
+function Named({ name, reload }: { name: string; reload: () => Promise<void> }) {
+  const memory = useQuery(`memory named ${name}`, async (signal) => {
+    const found = await call("memory.get", { key: name }, signal).catch((error: unknown) => {
+      if (error instanceof CallError && error.status === 404) return null;
+      throw error;
+    });
+    return { found };
+  });
+  const reloadBoth = async () => void (await Promise.all([memory.reload(), reload()]));
+  return (
+    <QueryResult query={memory} lines={1}>
+      {({ found }) => (
+        <ul class="list">
+          {found ? (
+            <Item memory={found} reload={reloadBoth} />
+          ) : (
+            <li>
+              <span class="main">
+                There is no memory with the key <Text>{name}</Text>
+                <span class="why">It expired or was deleted, or it is a part of a document.</span>
+              </span>
+              <MemoryUses name={name} />
+            </li>
+          )}
+        </ul>
+      )}
+    </QueryResult>
   );
 }
 
@@ -92,14 +134,27 @@ function Item({ memory, reload }: { memory: Found; reload: () => Promise<void> }
   );
 }
 
+/** A stored memory cannot be changed. If the new one is refused, the old one is stored again. */
+async function replaceContent(key: string, content: string): Promise<void> {
+  const { content: oldContent, scope, agent_id, project_id, task_id } = await call("memory.get", { key });
+  const members = { key, scope, agent_id, project_id, task_id };
+  await call("memory.delete", { key });
+  try {
+    await call("memory.create", { ...members, content });
+  } catch (error) {
+    await call("memory.create", { ...members, content: oldContent });
+    throw error;
+  }
+}
+
 function Edit({ memory, reload }: { memory: Found; reload: () => Promise<void> }) {
   const save = async (values: FormData) => {
-    const { key, scope, agent_id, project_id } = memory;
-    await call("memory.create", { key, content: textOf(values, "content"), scope, agent_id, project_id });
+    await replaceContent(memory.key, textOf(values, "content"));
     await reload();
   };
   const remove = async () => {
     await call("memory.delete", { key: memory.key });
+    setQuery({ key: null });
     await reload();
   };
   if (!rights.value.write || memory.content.length > 20_000 || memory.scope === "task")
@@ -142,7 +197,7 @@ function NewMemory({ reload }: { reload: () => Promise<void> }) {
   return (
     <Section title="New memory">
       <Form label="Store memory" run={create} done="Stored" needs="write">
-        <Field name="key" label="Key" required placeholder="release-day" hint="If the key exists, its memory is replaced." />
+        <Field name="key" label="Key" required placeholder="release-day" />
         <Field name="content" label="Content" required lines={3} />
         <SelectField name="scope" label="Visible to" options={scopes.slice(0, 3)} onChange={setScope} />
         {scope === "agent" && <Field name="owner" label="Agent id" required placeholder="pm_default" />}

@@ -1,9 +1,12 @@
 import type { ComponentChildren } from "preact";
 import { query, setQuery } from "../route/location.ts";
 
+/** Another filter begins with the newest items again. */
+const position = { cursor: null, offset: null };
+
 /** Filters of a list, stored in the address of the page. */
 export function Filters({ children }: { children: ComponentChildren }) {
-  const set = [...query.value.keys()].some((name) => name !== "cursor");
+  const set = [...query.value.keys()].some((name) => !Object.hasOwn(position, name));
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
       {children}
@@ -34,7 +37,7 @@ export function Choice({ name, label, options, empty = "any" }: ChoiceProps) {
       <span>{label}</span>
       <select
         value={query.value.get(name) ?? ""}
-        onChange={(event) => setQuery({ [name]: event.currentTarget.value, cursor: null })}
+        onChange={(event) => setQuery({ [name]: event.currentTarget.value, ...position })}
       >
         <option value="">{empty}</option>
         {options.map(([value, text]) => (
@@ -56,8 +59,8 @@ export function Word({ name, label, placeholder }: { name: string; label: string
         type="search"
         value={query.value.get(name) ?? ""}
         placeholder={placeholder}
-        onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim(), cursor: null })}
-        onKeyDown={(event) => event.key === "Enter" && setQuery({ [name]: event.currentTarget.value.trim(), cursor: null })}
+        onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim(), ...position })}
+        onKeyDown={(event) => event.key === "Enter" && setQuery({ [name]: event.currentTarget.value.trim(), ...position })}
       />
     </label>
   );
