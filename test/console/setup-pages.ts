@@ -63,6 +63,56 @@ export function setupPages(opened: () => Opened): void {
     await world.service.del("/api/memory/gondola");
   });
 
+  test("memories: more than a page of them, one that a link names, and a changed text", async () => {
+    const { world, tab } = opened();
+    const { service } = world;
+    const scope = "organizational";
+    const first = await service.post("/api/memory", { key: "bollard", content: "The bollard is red.", scope });
+    expect(first.status).toBe(201);
+    const keys = Array.from({ length: 101 }, (_, n) => `memory-${n}`);
+    await Promise.all(keys.map((key) => service.post("/api/memory", { key, content: `The number is ${key}.`, scope })));
+    await tab.open("/console/memory");
+    await tab.sees(/10\d total/);
+    expect(await tab.text()).not.toContain("bollard");
+    await tab.press("Older");
+    await tab.sees("bollard");
+    await tab.open("/console/memory?key=bollard");
+    await tab.sees("The bollard is red.");
+    expect(await tab.violations()).toEqual([]);
+    await tab.fill("Content", "The bollard is blue.");
+    await tab.press("Save");
+    await eventually(async () => {
+      const { body } = await service.get<{ content: string }>("/api/memory/bollard");
+      return body.content === "The bollard is blue.";
+    });
+    await tab.press("Delete");
+    await tab.click("dialog[open] button.danger");
+    await eventually(async () => (await service.get("/api/memory/bollard")).status === 404);
+    await tab.page.waitForFunction(() => !location.search.includes("bollard"));
+    await tab.open("/console/memory?key=bollard");
+    await tab.sees("There is no memory with the key bollard");
+    await Promise.all(keys.map((key) => service.del(`/api/memory/${key}`)));
+  });
+
+  test("keys: when they expire and what they are restricted to; costs of this month, by the names of projects", async () => {
+    const { world, tab, deliver } = opened();
+    const { service } = world;
+    const project = { name: "The web shop", source: "alpha", source_project_id: "octo/app" };
+    const { id } = (await service.post<{ id: number }>("/api/projects", project)).body;
+    await deliver(43, "paid by a project");
+    await eventually(async () => textsOf(world.tracker, "octo/app", 43).length === 1);
+    const expiring = { name: "bound", scopes: ["read"], projects: [id], expires_at: new Date(Date.now() + 3_000).toISOString() };
+    const { body: key } = await service.post<{ id: number }>("/api/keys", expiring);
+    await tab.open("/console/settings/keys");
+    await tab.sees(`Only projects: ${id}`);
+    await tab.sees("expired");
+    expect(await tab.violations()).toEqual([]);
+    await tab.open("/console/cost?days=this-month&by=project");
+    await tab.sees(`${id} The web shop`);
+    await service.del(`/api/keys/${key.id}`);
+    await service.del(`/api/projects/${id}`);
+  });
+
   test("a prompt is tried on the last issues of an agent", async () => {
     const { world, tab } = opened();
     await tab.open("/console/agent/pm_default");

@@ -26,6 +26,19 @@ export function shownTexts(opened: () => Opened): void {
     expect(await tab.text()).not.toContain("could not be displayed");
   });
 
+  test("the failures on the page Now say of how many they are the latest", async () => {
+    const { world, tab } = opened();
+    const { body } = await world.service.get<object[]>("/api/task-executions?limit=1");
+    const failed = body.map((run) => ({ ...run, state: "failed", error: "a fault that is frequent" }));
+    const restore = await answerWith(tab.page, "/api/task-executions", async () => failed, "10000+");
+    try {
+      await tab.open("/console/now");
+      await tab.sees("The latest 1 of 10,000+ failed runs.");
+    } finally {
+      await restore();
+    }
+  });
+
   test("no nesting hides a text: it stays large enough, within the screen, or is shown as its source", async () => {
     const { world, tab } = opened();
     const { body } = await world.service.get<{ id: string }[]>("/api/task-executions?subject=octo%2Fapp%231&limit=1");
@@ -83,15 +96,20 @@ function placeOf(word: string) {
   throw new Error(`${word} is not shown`);
 }
 
-/** Answers the page's requests for a path in place of the service. Returns how to end that. */
-async function answerWith(page: Page, path: string, bodyOf: (url: URL) => Promise<unknown>): Promise<() => Promise<void>> {
+/** Answers the page's requests for a path in place of the service; `total`: the number of items. Returns how to end that. */
+async function answerWith(
+  page: Page,
+  path: string,
+  bodyOf: (url: URL) => Promise<unknown>,
+  total = "1",
+): Promise<() => Promise<void>> {
   const answer = (request: HTTPRequest) => {
     const url = new URL(request.url());
     if (url.pathname !== path) return void request.continue();
     void bodyOf(url).then((body) =>
       request.respond({
         status: 200,
-        headers: { "content-type": "application/json", "x-total-count": "1" },
+        headers: { "content-type": "application/json", "x-total-count": total },
         body: JSON.stringify(body),
       }),
     );

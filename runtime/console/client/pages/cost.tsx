@@ -1,5 +1,5 @@
-import type { UsageGroup } from "../../../../schema/gen/client.ts";
-import { call } from "../api/call.ts";
+import type { Project, UsageGroup } from "../../../../schema/gen/client.ts";
+import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { DayBars } from "../parts/day-bars.tsx";
 import { Choice, Filters } from "../parts/filters.tsx";
@@ -12,25 +12,39 @@ import { query } from "../route/location.ts";
 import { Budgets } from "./budgets.tsx";
 
 const periods = [
+  ["this-month", "this month"],
+  ["last-month", "last month"],
   ["7", "the last 7 days"],
   ["30", "the last 30 days"],
   ["90", "the last 90 days"],
 ] as const;
+const dayMs = 86_400_000;
+
+/** A period in days in UTC, like the budgets. It begins at `from` and has `count` days; `to` is its end if it is over. */
+function periodOf(name: string): { readonly from: string; readonly to: string | undefined; readonly count: number } {
+  const now = new Date();
+  const today = Math.floor(now.getTime() / dayMs);
+  const monthAt = (offset: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset, 1) / dayMs;
+  const timeOf = (day: number) => new Date(day * dayMs).toISOString();
+  if (name === "last-month") return { from: timeOf(monthAt(-1)), to: timeOf(monthAt(0)), count: monthAt(0) - monthAt(-1) };
+  const first = name === "this-month" ? monthAt(0) : today - Number(name) + 1;
+  return { from: timeOf(first), to: undefined, count: today - first + 1 };
+}
 const groups = ["agent", "project", "model", "task", "source"] as const;
 type Group = (typeof groups)[number];
 
 export function CostPage() {
-  const days = Number(periods.find(([one]) => one === query.value.get("days"))?.[0] ?? 30);
+  const { from, to, count } = periodOf(periods.find(([one]) => one === query.value.get("days"))?.[0] ?? "30");
   const by = groups.find((one) => one === query.value.get("by")) ?? "agent";
-  const from = new Date(Math.floor(Date.now() / 86_400_000 - days + 1) * 86_400_000).toISOString();
   const usage = useQuery(
-    `cost ${from} ${by}`,
+    `cost ${from} ${to} ${by}`,
     async (signal) => {
       const [daily, grouped] = await Promise.all([
-        call("usage.get", { from, group_by: "day" }, signal),
-        call("usage.get", { from, group_by: by }, signal),
+        call("usage.get", { from, to, group_by: "day" }, signal),
+        call("usage.get", { from, to, group_by: by }, signal),
       ]);
-      return { total: daily, daily: daily.groups ?? [], grouped: grouped.groups ?? [] };
+      const projects = by === "project" ? (await list("projects.list", { limit: 1000 }, signal)).items : [];
+      return { total: daily, daily: daily.groups ?? [], grouped: grouped.groups ?? [], projects };
     },
     { keep: true },
   );
@@ -41,7 +55,7 @@ export function CostPage() {
         <Choice name="by" label="Group by" options={groups.map((one) => [one, one])} empty="agent" />
       </Filters>
       <QueryResult query={usage} lines={6}>
-        {({ total, daily, grouped }) =>
+        {({ total, daily, grouped, projects }) =>
           (total.runs ?? 0) === 0 ? (
             <Empty title="Nothing ran in this period.">
               Choose a longer period, or see <Link to="now">Now</Link> for the steps to the first run.
@@ -56,10 +70,10 @@ export function CostPage() {
                 <Figure value={durationText(total.p95_duration_ms ?? null)} label="95th percentile" />
               </div>
               <Section title="By day">
-                <DayBars days={daily} from={from} count={days} />
+                <DayBars days={daily} from={from} count={count} />
               </Section>
               <Section title={`By ${by}`}>
-                <Groups by={by} rows={grouped} />
+                <Groups by={by} rows={grouped} projects={projects} />
               </Section>
             </>
           )
@@ -84,6 +98,16 @@ const nameOf = (row: UsageGroup, by: Group): string =>
     { agent: row.agent_id, project: row.project_id, model: row.model, task: row.task_id, source: row.source }[by] ?? `no ${by}`,
   );
 
+const ProjectName = ({ of }: { of: Project | undefined }) =>
+  of ? (
+    <>
+      {" "}
+      <span class="soft">
+        <Text max={80}>{of.name}</Text>
+      </span>
+    </>
+  ) : null;
+
 const columns: readonly { readonly title: string; readonly text: (row: UsageGroup) => string }[] = [
   { title: "Cost", text: ({ cost_usd }) => dollarText(cost_usd) },
   { title: "Unpriced tokens", text: ({ unpriced_tokens }) => countText(unpriced_tokens) },
@@ -93,7 +117,13 @@ const columns: readonly { readonly title: string; readonly text: (row: UsageGrou
   { title: "Median", text: ({ p50_duration_ms }) => durationText(p50_duration_ms) },
 ];
 
-function Groups({ by, rows }: { by: Group; rows: readonly UsageGroup[] }) {
+interface GroupsProps {
+  readonly by: Group;
+  readonly rows: readonly UsageGroup[];
+  readonly projects: readonly Project[];
+}
+
+function Groups({ by, rows, projects }: GroupsProps) {
   return (
     <Table
       label="Usage by group"
@@ -104,6 +134,7 @@ function Groups({ by, rows }: { by: Group; rows: readonly UsageGroup[] }) {
         <tr key={nameOf(row, by)}>
           <th scope="row">
             <Text>{nameOf(row, by)}</Text>
+            <ProjectName of={projects.find(({ id }) => id === row.project_id)} />
           </th>
           {columns.map(({ title, text }) => (
             <td key={title} class="number" data-label={title}>

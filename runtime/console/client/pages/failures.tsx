@@ -19,28 +19,36 @@ export function Failures({ failed }: { failed: ReturnType<typeof useFailures> })
   return (
     <Section title="Failures by message">
       <QueryResult query={failed} lines={1}>
-        {({ items }) =>
+        {({ items, total, atLeast }) =>
           items.length === 0 ? (
             <p class="soft">No runs have failed.</p>
           ) : (
-            <ul class="list">
-              {groupsOf(items).map(({ message, runs }) => (
-                <li key={message}>
-                  <span class="state bad">{runs.length === 1 ? "1 run" : `${countText(runs.length)} runs`}</span>
-                  <span class="main">
-                    <Link class="title" to={`run/${runs[0]?.id}`}>
-                      <Text max={240}>{message}</Text>
-                    </Link>
-                  </span>
-                  {runs.length > 1 && (
-                    <Link class="side" to="runs" query={{ state: "failed", q: commonWords(message) }}>
-                      See all
-                    </Link>
-                  )}
-                  <span class="side at">{runs[0] && <Time at={runs[0].finished_at ?? runs[0].created_at} />}</span>
-                </li>
-              ))}
-            </ul>
+            <>
+              {total > items.length && (
+                <p class="hint above">
+                  The latest {countText(items.length)} of {countText(total)}
+                  {atLeast && "+"} failed runs.
+                </p>
+              )}
+              <ul class="list">
+                {groupsOf(items).map(({ message, runs }) => (
+                  <li key={message}>
+                    <span class="state bad">{runs.length === 1 ? "1 run" : `${countText(runs.length)} runs`}</span>
+                    <span class="main">
+                      <Link class="title" to={`run/${runs[0]?.id}`}>
+                        <Text max={240}>{message}</Text>
+                      </Link>
+                    </span>
+                    {runs.length > 1 && (
+                      <Link class="side" to="runs" query={{ state: "failed", q: commonWords(message) }}>
+                        See all
+                      </Link>
+                    )}
+                    <span class="side at">{runs[0] && <Time at={runs[0].finished_at ?? runs[0].created_at} />}</span>
+                  </li>
+                ))}
+              </ul>
+            </>
           )
         }
       </QueryResult>

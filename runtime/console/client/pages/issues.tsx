@@ -51,19 +51,22 @@ export function IssuesPage() {
               <Refused />
             </>
           ) : (
-            <ul class="list">
-              {items.map(({ subject, title, source, events, last_event_at }) => (
-                <li key={subject}>
-                  <span class="main">
-                    <SubjectLink subject={subject} title={title} /> <span class="soft together">on {source}</span>
-                  </span>
-                  <span class="side">{events === 1 ? "1 delivery" : `${events} deliveries`}</span>
-                  <span class="side at">
-                    <Time at={last_event_at} />
-                  </span>
-                </li>
-              ))}
-            </ul>
+            <>
+              {!q && <p class="hint above">The issues of the latest {maxEvents} deliveries. To find others, search.</p>}
+              <ul class="list">
+                {items.map(({ subject, title, source, events, last_event_at }) => (
+                  <li key={subject}>
+                    <span class="main">
+                      <SubjectLink subject={subject} title={title} /> <span class="soft together">on {source}</span>
+                    </span>
+                    <span class="side">{events === 1 ? "1 delivery" : `${events} deliveries`}</span>
+                    <span class="side at">
+                      <Time at={last_event_at} />
+                    </span>
+                  </li>
+                ))}
+              </ul>
+            </>
           )
         }
       </QueryResult>

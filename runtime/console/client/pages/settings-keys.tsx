@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import type { ApiKey } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { logIn, type Scope, session } from "../api/session.ts";
@@ -8,7 +9,7 @@ import { ActionButton } from "../parts/dialog.tsx";
 import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
 import { Empty, QueryResult, Section } from "../parts/page.tsx";
 import { Copy, Text } from "../parts/text.tsx";
-import { Time } from "../parts/time.tsx";
+import { isPast, Time } from "../parts/time.tsx";
 
 export function KeySettings() {
   const keys = useQuery("keys", (signal) => list("keys.list", { limit: 1000 }, signal));
@@ -33,7 +34,9 @@ export function KeySettings() {
                         <Text>{key.name}</Text>
                       </strong>{" "}
                       <code>{key.hint}</code> <span class="soft">{key.scopes.join(", ")}</span>
+                      <Limits of={key} />
                     </span>
+                    {key.expires_at && !key.revoked_at && <Expiry at={key.expires_at} />}
                     <span class="side">
                       {key.last_used_at ? (
                         <>
@@ -64,6 +67,24 @@ export function KeySettings() {
         </QueryResult>
       </Section>
     </>
+  );
+}
+
+/** What a key is restricted to. */
+function Limits({ of: { agent_ids, projects } }: { of: Pick<ApiKey, "agent_ids" | "projects"> }) {
+  const limits = [
+    ...(projects ? [`projects: ${projects.join(", ")}`] : []),
+    ...(agent_ids ? [`agents: ${agent_ids.join(", ")}`] : []),
+  ];
+  return limits.length === 0 ? null : <span class="why">Only {limits.join("; ")}</span>;
+}
+
+function Expiry({ at }: { at: string }) {
+  if (isPast(at)) return <Badge tone="bad">expired</Badge>;
+  return (
+    <span class="side">
+      expires <Time at={at} />
+    </span>
   );
 }
 
@@ -123,7 +144,7 @@ function NewKey({ reload }: { reload: () => Promise<void> }) {
           label="Scope"
           options={session.value?.state === "open" ? [...scopes].reverse().slice(1) : scopes}
         />
-        <Field name="days" label="Expires after (days)" type="number" placeholder="never" />
+        <Field name="days" label="Expires after (days)" type="number" min={0} max={36_500} placeholder="never" />
       </Form>
       {createdKey.value && (
         <div class="card new-key" role="status">

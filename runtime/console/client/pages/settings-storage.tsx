@@ -8,6 +8,8 @@ import { EraseData } from "./erase.tsx";
 
 /** Number of tables shown initially; there are about sixty. */
 const shownAtFirst = 10;
+/** The service counts no further. */
+const maxDue = 10_000;
 
 export function StorageSettings() {
   const storage = useQuery("storage", (signal) => call("storage.get", {}, signal));
@@ -24,6 +26,7 @@ export function StorageSettings() {
                   <td data-label="Set by">{setting ? <code>{setting}</code> : "fixed"}</td>
                   <td class="number" data-label="Due now">
                     {countText(due)}
+                    {due >= maxDue && "+"}
                   </td>
                 </tr>
               ))}
@@ -64,8 +67,10 @@ const Tables = ({ label, tables }: { label: string; tables: readonly StorageTabl
   </Table>
 );
 
+/** In the units of `signalbox storage`. */
 function sizeText(bytes: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
-  return `${(bytes / 1024 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  const size = Math.abs(bytes);
+  const power = size < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(size) / 3));
+  return `${(bytes / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
 }

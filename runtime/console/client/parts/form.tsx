@@ -68,9 +68,12 @@ interface FieldProps {
   readonly required?: boolean;
   readonly lines?: number;
   readonly placeholder?: string;
+  /** Limits of a number. */
+  readonly min?: number;
+  readonly max?: number;
 }
 
-export function Field({ name, label, value, hint, type = "text", required = false, lines, placeholder }: FieldProps) {
+export function Field({ name, label, value, hint, type = "text", required = false, lines, placeholder, min, max }: FieldProps) {
   const id = useId();
   const text = String(value ?? "");
   // The hint describes the field and is not part of its name.
@@ -98,6 +101,8 @@ export function Field({ name, label, value, hint, type = "text", required = fals
           placeholder={placeholder}
           autocomplete="off"
           step="any"
+          min={min}
+          max={max}
         />
       )}
       {hint && (

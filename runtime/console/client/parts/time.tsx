@@ -36,6 +36,9 @@ export function Time({ at, exact = false }: { at: string; exact?: boolean }) {
   );
 }
 
+/** Whether a time has passed; a component that asks is rendered again when it has. */
+export const isPast = (at: string): boolean => Date.parse(at) <= now.value;
+
 /** The time since a moment, updated continuously. */
 export function Since({ at }: { at: string }) {
   const ms = Date.parse(at);
@@ -54,6 +57,9 @@ export function durationText(ms: number | null): string {
 }
 
 export const countText = (count: number): string => count.toLocaleString("en");
+const cents = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
 /** US dollars, with more digits for small amounts. */
 export const dollarText = (amount: number | null | undefined): string =>
-  amount === null || amount === undefined ? "–" : `$${amount >= 1 || amount === 0 ? amount.toFixed(2) : amount.toPrecision(2)}`;
+  amount === null || amount === undefined
+    ? "–"
+    : `$${amount >= 1 || amount === 0 ? amount.toLocaleString("en", cents) : amount.toPrecision(2)}`;
