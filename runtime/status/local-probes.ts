@@ -48,12 +48,13 @@ export const partProbe = ({ name, probe }: Part, host: string, full: () => strin
 });
 
 const findingsOf = (kind: string, rows: readonly LastRun[]): Finding[] =>
-  rows.map(({ name, error, next_try_at, has_run }) => ({
-    name: `${kind}:${name}`,
-    state: error === null ? "ok" : "failed",
-    message: error ?? (has_run ? "the last run succeeded" : "it has not run yet"),
-    next_try_at,
-  }));
+  rows.map(({ name: part, error, next_try_at, has_run, late_since = null }) => {
+    const name = `${kind}:${part}`;
+    if (error !== null) return { name, state: "failed", message: error, next_try_at };
+    if (late_since !== null)
+      return { name, state: "degraded", message: `it has been due since ${late_since}: other work or a rate limit delays it` };
+    return { name, state: "ok", message: has_run ? "the last run succeeded" : "it has not run yet", next_try_at };
+  });
 
 /** The results of the last tries that other parts of the service stored. */
 export const storedProbes = (sql: Sql): Probe[] => [

@@ -75,20 +75,25 @@ export interface LastRun {
   readonly next_try_at: string | null;
   /** Whether it has run at least once. */
   readonly has_run: boolean;
+  /** Since when a run has been due, if it is late. */
+  readonly late_since?: string | null;
 }
+
+/* Each list begins with the failures, so that its limit hides none of them behind parts that work. */
 
 /** The last polls, by poll source. */
 export const listPolls = (sql: Queryable): Promise<LastRun[]> =>
   sql<LastRun[]>`
     select source || ' ' || project_id as name, last_error as error, next_poll_at as next_try_at,
-      last_polled_at is not null as has_run
-    from poll_sources where enabled order by id limit 100`;
+      last_polled_at is not null as has_run,
+      case when next_poll_at < now() - interval '10 minutes' then next_poll_at end as late_since
+    from poll_sources where enabled order by last_error is null, next_poll_at, id limit 100`;
 
 export const listMcpServers = (sql: Queryable): Promise<LastRun[]> =>
   sql<LastRun[]>`
     select name, case when status = 'failed' then coalesce(last_error, 'the last connection failed') end as error, null as next_try_at,
       status <> 'pending' as has_run
-    from mcp_servers order by id limit 100`;
+    from mcp_servers order by status <> 'failed', id limit 100`;
 
 /** Knowledge sources, with the error of their last finished sync, or of the one that waits to be tried again. */
 export const listKnowledge = (sql: Queryable): Promise<LastRun[]> =>
@@ -100,7 +105,7 @@ export const listKnowledge = (sql: Queryable): Promise<LastRun[]> =>
       where knowledge_source_id = s.id and (status in ('succeeded', 'failed') or error is not null)
       order by created_at desc limit 1
     ) j on true
-    where s.enabled order by s.created_at, s.id limit 100`;
+    where s.enabled order by (j.status <> 'succeeded') is not true, s.created_at, s.id limit 100`;
 
 /** The names of these integrations. */
 export async function integrationNames(sql: Queryable, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Door, openDoor } from "../transports/http/testing/door.ts";
+import type { Finding } from "./board.ts";
+import { storedProbes } from "./local-probes.ts";
+
+let door: Door;
+beforeAll(async () => {
+  door = await openDoor(() => []);
+});
+afterAll(() => door?.close());
+
+const findings = async (): Promise<readonly Finding[]> =>
+  (await storedProbes(door.sql)[0]?.run(new AbortController().signal)) ?? [];
+
+test("a poll source that fails or is late is shown, even if a hundred others work", async () => {
+  await door.sql`
+    insert into poll_sources (source, project_id, interval_minutes, enabled, next_poll_at, last_polled_at, last_error)
+    select 'alpha', 'octo/app' || n, 5, true, now() + interval '1 minute', now(), case when n = 150 then 'alpha answered 502' end
+    from generate_series(1, 150) n`;
+  const [first, ...others] = await findings();
+  expect(first).toMatchObject({ name: "poll:alpha octo/app150", state: "failed", message: "alpha answered 502" });
+  expect(others.every(({ state }) => state === "ok")).toBe(true);
+  await door.sql`update poll_sources set next_poll_at = now() - interval '20 minutes' where project_id = 'octo/app140'`;
+  const [, late] = await findings();
+  expect(late).toMatchObject({
+    name: "poll:alpha octo/app140",
+    state: "degraded",
+    message: expect.stringMatching(/^it has been due since \S+Z: other work or a rate limit delays it$/),
+  });
+});
