@@ -49,6 +49,10 @@ export function setupPages(opened: () => Opened): void {
     const { world, tab, deliver } = opened();
     await tab.open("/console/settings/configuration?q=ALPHA_TOKEN");
     await tab.sees(/ALPHA_TOKEN.*\*{8}.*the environment/);
+    const named = { headers: { "x-request-id": "request-of-an-auditor" } };
+    await world.service.put("/api/agents/pm_default", { description: "audited" }, named);
+    await tab.open("/console/settings/audit?object=agents%2Fpm_default");
+    await tab.sees("request-of-an-auditor");
     await tab.open("/console/cost");
     await tab.sees("BUDGET_MONTH_USD");
     await world.service.post("/api/memory", { key: "gondola", content: "The gondola sinks in rain.", scope: "organizational" });

@@ -160,8 +160,8 @@ function Attempts({ history }: Pick<TaskExecutionWithTranscript, "history">) {
   return (
     <Section title="Earlier attempts">
       <ul class="list">
-        {history.map(({ attempt, event, detail, at }) => (
-          <li key={`${attempt} ${event}`}>
+        {history.map(({ attempt, event, detail, at }, index) => (
+          <li key={index}>
             <span class="side">attempt {attempt}</span>
             <span class="main">
               {event}

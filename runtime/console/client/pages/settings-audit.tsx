@@ -38,6 +38,9 @@ export function AuditSettings() {
                       <strong>{entry.operation}</strong> <Text>{entry.object}</Text>
                       <details>
                         <summary>Before and after</summary>
+                        <p class="soft small-text">
+                          Entry {entry.seq}, request <Text>{entry.request_id}</Text>
+                        </p>
                         <div class="side-by-side">
                           <Block text={asText(entry.before ?? null)} label="Before" />
                           <Block text={asText(entry.after ?? null)} label="After" />
@@ -48,7 +51,7 @@ export function AuditSettings() {
                       <Text>{entry.actor}</Text>
                     </span>
                     <span class="side">
-                      <Time at={entry.created_at} />
+                      <Time at={entry.created_at} exact />
                     </span>
                   </li>
                 ))}
