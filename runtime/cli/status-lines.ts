@@ -119,6 +119,8 @@ async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
   const groups = Map.groupBy(recent, ({ error }) => failureKind(error ?? "no error is stored"));
   const shown = largestFirst(groups);
   const others = groups.size - shown.length;
+  // The list is in the order of creation, so newer executions can hide old ones that were restarted and failed again.
+  const unlisted = failedExecutions.length < maxRows || recent.length === maxRows ? 0 : failed_last_hour - recent.length;
   const lines = shown.map(
     ([kind, rows]) =>
       `Failed in the last hour: ${sizeOf(rows, recent.length)} × "${rows[0]?.error ?? kind}", most recently on ${rows[0]?.subject ?? "no issue"}`,
@@ -126,6 +128,7 @@ async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
   return [
     ...lines,
     ...(others > 0 ? [`Failed in the last hour with other errors: ${rowsIn(groups) - rowsIn(new Map(shown))}`] : []),
+    ...(unlisted > 0 ? [`Failed in the last hour, but created before the latest ${maxRows} failures: ${unlisted}`] : []),
     "To list them: signalbox runs --state failed. To restart them together: signalbox task-executions bulk --help",
   ];
 }
