@@ -31,6 +31,7 @@ export async function strangeServer(request: Request): Promise<Response> {
   if (request.method !== "POST") return new Response(null, { status: 405 });
   const message = (await request.json()) as { id?: number; method: string; params?: { name?: string } };
   if (message.id === undefined) return new Response(null, { status: 202 });
+  if (path === "/refusing") return Response.json({ jsonrpc: "2.0", id: message.id, error: { code: -32603, message: "bad" } });
   const answer = (result: unknown) => Response.json({ jsonrpc: "2.0", id: message.id, result });
   if (message.method === "initialize")
     return answer({ protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "strange", version: "1" } });

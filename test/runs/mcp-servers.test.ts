@@ -101,8 +101,9 @@ test("a deleted agent's server is deleted with its tools", { timeout: limit }, a
 });
 
 test.each([
-  ["/gone", /ECONNREFUSED|failed|connect/],
-  ["/broken", /500/],
+  ["/gone", /^failed: connect ECONNREFUSED/],
+  ["/broken", /^answered 500: out of order/],
+  ["/refusing", /^answered with an error: bad$/],
   ["/html", /content type|text\/html/],
   ["/moved", /307|[Rr]edirect/],
   ["/silent", /did not answer within 15 s/],

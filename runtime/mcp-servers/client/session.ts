@@ -119,13 +119,19 @@ function limitedFetch(options: SessionOptions, endSignal: AbortSignal, onFault: 
 /** The guard's `fetch` has its own Request and Response classes. */
 const plain = (headers: RequestInit["headers"]): Record<string, string> => Object.fromEntries(new Headers(headers ?? {}));
 
+/** The client's own codes: the connection was closed, and the request timed out. */
+const localCodes = [-32000, -32001];
+
+/** What the server did, or what failed; starts with a verb. */
 function reason(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   for (let one = error; one instanceof Error; one = one.cause) {
     if (!(one.cause instanceof Error)) {
-      const text = one.message.replace(/^(Streamable HTTP error|MCP error -?\d+): (Error POSTing to endpoint: )?/, "");
-      return typeof code === "number" && code >= 100 && code < 600 ? `answered ${code}: ${text}` : text;
+      const text =
+        one.message.replace(/^(Streamable HTTP error|MCP error -?\d+): (Error POSTing to endpoint: )?/, "") || "no message";
+      if (typeof code !== "number" || localCodes.includes(code)) return `failed: ${text}`;
+      return code >= 100 && code < 600 ? `answered ${code}: ${text}` : `answered with an error: ${text}`;
     }
   }
-  return String(error);
+  return `failed: ${error}`;
 }
