@@ -15,7 +15,7 @@ const streamSeconds = 15;
 /** Interval at which this replica renews its streams and looks for offers whose message was lost, in milliseconds. */
 const sweepMs = 3_000;
 /** Time in which an agent that closed its last stream can connect again, for example after a restart, and keeps its tasks. */
-const graceSeconds = 10;
+const graceSeconds = 3;
 
 interface OpenStreamsOptions {
   readonly sql: Sql;
