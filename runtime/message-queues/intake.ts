@@ -5,6 +5,7 @@ import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
 import type { Log } from "../platform/log.ts";
 import type { InOrder } from "../webhooks/incoming-event.ts";
 import type { Receiver } from "../webhooks/receive.ts";
+import type { Entry } from "../webhooks/received-webhook.ts";
 import { intakeFailure, ofQueue, WebhookFailed } from "./failures.ts";
 import { Loops, loopEach, type RunResult } from "./loops.ts";
 import type { QueueWorker } from "./relay.ts";
@@ -72,18 +73,17 @@ async function accept(webhook: IncomingWebhook, inOrder: InOrder, receiver: Rece
   const { webhook: slug, headers, id: messageId } = webhook;
   const body = new TextEncoder().encode(webhook.body);
   const head = { headers, address: () => null };
-  let isKnown = false;
+  let entry: Entry | undefined;
   try {
-    const { entry, needsProof } = await receiver.admit(slug, head);
-    isKnown = true;
+    const admitted = await receiver.admit(slug, head);
+    entry = admitted.entry;
     const verified = await receiver.verify(entry, { ...head, body });
     const read = await json.parse(body);
     if (!("value" in read)) throw problem("bad_request", "The message is not valid JSON, or is nested too deep.");
-    const request = { ...head, body, signed: needsProof };
+    const request = { ...head, body, signed: admitted.needsProof };
     await receiver.accept(verified, request, read.value as Json, { messageId, inOrder });
   } catch (error) {
-    if (error instanceof Problem && error.status < 500)
-      await receiver.noteRefusal({ slug, isKnown, head, reason: error.message });
+    if (error instanceof Problem && error.status < 500) receiver.noteRefusal(slug, entry, head, error.message);
     throw error;
   }
 }

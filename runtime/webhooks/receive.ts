@@ -95,11 +95,10 @@ export class Receiver {
     return entry;
   }
 
-  /** Stores a refused webhook without its body. `isKnown`: its path exists. */
-  async noteRefusal({ slug, isKnown, head, reason }: { slug: string; isKnown: boolean; head: WebhookHead; reason: string }) {
-    const entry = isKnown ? await this.entry(slug).catch(() => undefined) : undefined;
+  /** Stores a refused webhook without its body. `entry`: its target; absent if the path does not exist. */
+  noteRefusal(slug: string, entry: Entry | undefined, { headers }: WebhookHead, reason: string): void {
     const source = entry?.kind === "path" ? entry.rules[0]?.source : entry?.connection.source.name;
-    this.#options.refusals.add({ source: source ?? "unknown", slug, headers: head.headers, reason });
+    this.#options.refusals.add({ source: source ?? "unknown", slug, headers, reason });
   }
 
   /** Resolves once the refusals so far are stored. */

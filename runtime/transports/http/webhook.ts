@@ -25,11 +25,10 @@ interface WebhookOptions {
 }
 
 const prefix = "/webhook/";
-const unknown = "unknown";
 
 /** The source of a path, as in the metrics. */
 const nameOf = (entry: Entry | undefined): string =>
-  entry ? labelValue("source", entry.kind === "path" ? "path" : entry.connection.source.name) : unknown;
+  entry ? labelValue("source", entry.kind === "path" ? "path" : entry.connection.source.name) : "unknown";
 
 /**
  * Receives webhooks. Checks the slug and the headers before it reads the body, then verifies the raw bytes, parses and
@@ -38,24 +37,17 @@ const nameOf = (entry: Entry | undefined): string =>
 export function mountWebhooks(app: OpenAPIHono, receiver: Receiver, options: WebhookOptions): void {
   app.post(`${prefix}*`, async (c) => {
     const began = performance.now();
-    const source = { name: unknown };
+    const slug = c.req.path.slice(prefix.length);
+    const head = headOf(c, options.trustedProxies);
     try {
-      const answer = await receive(c, receiver, options, source);
-      webhooks.inc({ source: source.name, status: answer.status });
-      return answer;
+      const { entry, receipt } = await receive(c, slug, head, receiver, options);
+      const status = receipt.status === "accepted" ? 202 : 200;
+      webhooks.inc({ source: nameOf(entry), status });
+      return c.json(receipt, status);
     } catch (error) {
-      const slug = c.req.path.slice(prefix.length);
-      if (source.name === unknown) source.name = nameOf(await receiver.entry(slug).catch(() => undefined));
-      webhooks.inc({ source: source.name, status: error instanceof Problem ? error.status : 500 });
-      if (error instanceof Problem && error.status < 500) {
-        const refused = {
-          slug,
-          isKnown: error.code !== "not_found",
-          head: headOf(c, options.trustedProxies),
-          reason: error.message,
-        };
-        await receiver.noteRefusal(refused);
-      }
+      const entry = await receiver.entry(slug).catch(() => undefined);
+      webhooks.inc({ source: nameOf(entry), status: error instanceof Problem ? error.status : 500 });
+      if (error instanceof Problem && error.status < 500) receiver.noteRefusal(slug, entry, head, error.message);
       throw error;
     } finally {
       webhookSeconds.observe((performance.now() - began) / 1000);
@@ -64,21 +56,16 @@ export function mountWebhooks(app: OpenAPIHono, receiver: Receiver, options: Web
   app.all(`${prefix}*`, (c, next) => (c.req.path.length > prefix.length ? methodNotAllowed(c, "POST") : next()));
 }
 
-/** `source.name` is set once it is known. */
-async function receive(c: Context, receiver: Receiver, options: WebhookOptions, source: { name: string }): Promise<Response> {
-  const slug = c.req.path.slice(prefix.length);
-  const head = headOf(c, options.trustedProxies);
+async function receive(c: Context, slug: string, head: WebhookHead, receiver: Receiver, options: WebhookOptions) {
   refuseLargeBody(c, options.maxBytes);
   const { entry, needsProof } = await receiver.admit(slug, head);
-  source.name = nameOf(entry);
   const maxBytes = needsProof ? options.maxBytes : Math.min(options.maxBytes, options.maxUncheckedBytes);
   const sent = await readBody(c, { maxBytes, budget: options.budget });
   const verified = await receiver.verify(entry, { ...head, body: sent });
   const body = jsonOfForm(sent, head.headers);
   const request = { ...head, body, sent, signed: needsProof };
   const payload = bodyValue(await options.json.parse(body), head.headers) as Json;
-  const receipt = await receiver.accept(verified, request, payload);
-  return c.json(receipt, receipt.status === "accepted" ? 202 : 200);
+  return { entry, receipt: await receiver.accept(verified, request, payload) };
 }
 
 /** Header names in lower case, and the address of the sender. */
