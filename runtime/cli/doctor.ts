@@ -10,8 +10,7 @@ import * as tasks from "@signalbox/schema/tasks";
 import * as tools from "@signalbox/schema/tools";
 import * as webhookMappings from "@signalbox/schema/webhook-mappings";
 import * as events from "@signalbox/schema/webhooks";
-import { setOf } from "../mappings/defaults.ts";
-import { idleMappings } from "./idle-mappings.ts";
+import { builtInTriggers, setOf, sourcesWithoutActions } from "../mappings/defaults.ts";
 import { stepsFor } from "./plugin/messages.ts";
 import { callerOf, type Service } from "./request.ts";
 
@@ -63,7 +62,8 @@ export function problemsOf(configuration: ServiceConfiguration): string[] {
     ...configuration.tasks
       .filter(({ actor_id, actor_fallback }) => !ids.agents.has(actor_id) && !actor_fallback?.trim())
       .map(({ id, actor_id }) => `The task ${id} names the agent ${actor_id}, which does not exist, and has no actor_fallback.`),
-    ...idleMappings(configuration),
+    ...unknownTriggers(configuration),
+    ...unknownActions(configuration),
     ...unknownTools(configuration),
     ...wrongSecrets(configuration.refusals),
     ...configuration.plugins.flatMap((one) =>
@@ -110,6 +110,32 @@ function commandToFix(trigger: string): string {
     ? `signalbox triggers create --canonical-trigger ${trigger} --task-id <task>`
     : `signalbox triggers seed --include ${set}`;
 }
+
+/** Triggers with tasks that no mapping and no default has: probably mistyped, or their mapping was deleted. */
+function unknownTriggers({ sources, webhooks, triggers }: ServiceConfiguration): string[] {
+  const mapped = [...sources, ...webhooks].flatMap(({ canonical_trigger }) => canonical_trigger ?? []);
+  const known = new Set([...mapped, ...builtInTriggers]);
+  const tasks = Map.groupBy(
+    triggers.filter(({ canonical_trigger }) => !known.has(canonical_trigger)),
+    ({ canonical_trigger }) => canonical_trigger,
+  );
+  return [...tasks].map(([trigger, rows]) => {
+    const nearest = nearestName(trigger, known);
+    const suggestion = nearest === null ? "" : ` (did you mean ${nearest}?)`;
+    const names = rows.map(({ task_id }) => task_id).join(", ");
+    return `No event is mapped to the trigger ${trigger}${suggestion}, so nothing starts its ${rows.length === 1 ? "task" : "tasks"} ${names}.`;
+  });
+}
+
+/** Mappings with an action at a source whose events have none. A webhook mapping with a path can read an action from the payload. */
+const unknownActions = ({ sources, webhooks }: ServiceConfiguration): string[] =>
+  sources
+    .filter(({ source, action }) => action !== null && sourcesWithoutActions.has(source))
+    .filter(({ source }) => !webhooks.some((one) => one.source === source && one.path_pattern !== null))
+    .map(
+      ({ source, event_name, action }) =>
+        `The mapping of ${source} ${event_name}/${action} never matches, because events of ${source} have no action. Map ${event_name} without an action, and use a webhook mapping with a jq filter to select some of these events.`,
+    );
 
 /** Names of tools that do not exist, or not yet: a policy may name those of a plugin before it is installed. */
 function unknownTools({ agents, projects, tools }: ServiceConfiguration): string[] {
