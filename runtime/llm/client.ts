@@ -36,13 +36,13 @@ export const openAiClient = ({ baseUrl, apiKey, fetch }: Endpoint, timeout?: num
 /** An LLM behind an OpenAI-compatible API. */
 export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
   const client = openAiClient(options, options.timeoutMs);
-  const post = createPost(client, "/chat/completions", options);
+  const post = createPost(client, options);
   return {
     timeoutMs: options.timeoutMs,
     chat: async (request, signal, onDelta) => {
       if (onDelta) return streamAnswer(client, request, signal, options, onDelta);
       try {
-        const answer = await post(textOf(request), signal, traceHeaders());
+        const answer = await post(textOf(request), signal);
         return withEstimates(
           readAnswer(answer, request.model, (text) => without(text, options)),
           request,
@@ -54,20 +54,17 @@ export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
   };
 }
 
-/** Sends JSON and returns the value of the response, or its text if it is not JSON. Throws errors of the package. */
-type Post = (body: string, signal: AbortSignal, headers: Readonly<Record<string, string>>) => Promise<unknown>;
-
 /**
- * Requests without streaming. The package creates their URL and headers only once, because its processing of each request
- * would cost more than the rest of the step.
+ * Sends requests without streaming: JSON, to the value of the response, or its text if it is not JSON. Throws errors of the package. The
+ * package creates their URL and headers only once, because its processing of each request would cost more than the rest of the step.
  */
-function createPost(client: OpenAI, path: string, { fetch, timeoutMs }: Endpoint & { timeoutMs: number }): Post {
-  let head: Promise<{ readonly url: string; readonly headers: Record<string, string> }> | undefined;
+function createPost(client: OpenAI, { fetch, timeoutMs }: Endpoint & { timeoutMs: number }) {
   const makeHead = async () => {
-    const { url, req } = await client.buildRequest({ method: "post", path, body: {}, timeout: timeoutMs });
+    const { url, req } = await client.buildRequest({ method: "post", path: "/chat/completions", body: {}, timeout: timeoutMs });
     return { url, headers: Object.fromEntries(req.headers) };
   };
-  return async (body, signal, more) => {
+  let head: ReturnType<typeof makeHead> | undefined;
+  return async (body: string, signal: AbortSignal): Promise<unknown> => {
     head ??= makeHead();
     const { url, headers } = await head;
     const deadline = deadlineOf(signal, timeoutMs);
@@ -77,7 +74,7 @@ function createPost(client: OpenAI, path: string, { fetch, timeoutMs }: Endpoint
         throw deadline.signal.aborted ? new APIConnectionTimeoutError() : error;
       });
     try {
-      const sent = { method: "POST", headers: { ...headers, ...more }, body, signal: deadline.signal };
+      const sent = { method: "POST", headers: { ...headers, ...traceHeaders() }, body, signal: deadline.signal };
       const response = await inTime(fetch(url, sent).catch(throwUnreached));
       const text = await inTime(response.text());
       if (!response.ok) throw APIError.generate(response.status, parseJson(text) as object, text, response.headers as Headers);
