@@ -39,19 +39,13 @@ export interface SandboxDependencies {
   readonly logs: LogTail;
 }
 
-interface SandboxedPlugin {
-  readonly manifest: BuiltManifest;
-  readonly contributions: Contributions;
-  readonly process: SupervisedProcess;
-}
-
 /** A plugin in a separate process, not started yet. `onStatus` receives every change of its state. */
 export function runSandboxed(
   manifest: BuiltManifest,
   bytes: Uint8Array,
   dependencies: SandboxDependencies,
   onStatus: (status: ProcessStatus) => void,
-): SandboxedPlugin {
+): { readonly process: SupervisedProcess; readonly contributions: Contributions } {
   const { id, version, limits } = manifest;
   const settings = () => declaredOnly(manifest, dependencies.settingsOf(id));
   // The placeholders outlive a process, so that settings of callers remain valid after a restart.
@@ -125,7 +119,7 @@ export function runSandboxed(
     return { ...sandbox, close };
   };
   const process = new SupervisedProcess({ name: id, open, concurrency: limits.concurrency, onStatus });
-  return { manifest, process, contributions: contributionsOf(manifest.contributes, process.call, placeholders.mask) };
+  return { process, contributions: contributionsOf(manifest.contributes, process.call, placeholders.mask) };
 }
 
 let hasWarned = false;
