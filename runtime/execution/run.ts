@@ -1,6 +1,6 @@
 import type { SubjectDetails } from "@signalbox/sdk";
+import type { Agent } from "../agents/queries.ts";
 import type { Target } from "../breakers/breakers.ts";
-import type { Viewer } from "../memory/recall.ts";
 import { saveUses } from "../memory/use-queries.ts";
 import { yieldIfLong } from "../outbox/open.ts";
 import { Failure } from "../platform/retry.ts";
@@ -8,6 +8,7 @@ import { posts } from "../platform/telemetry/metrics.ts";
 import { inSpan } from "../platform/telemetry/tracing.ts";
 import { projectKeyOf } from "../policy/policies.ts";
 import { writeRefusal } from "../policy/standing.ts";
+import type { Task } from "../tasks/queries.ts";
 import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import { approvalOf, isApproved, isOpen, waitingFor } from "./approval.ts";
 import { runBudget } from "./budget.ts";
@@ -116,61 +117,59 @@ const withSubject = (execution: ClaimedExecution, about: SubjectDetails | null |
     ? { ...execution, ...about.subject, subject: `${execution.source}:${about.subject.project}#${about.subject.issue}` }
     : execution;
 
-async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan> {
-  const { agent: find } = deps.lookup;
+/** The task and the agent that runs it; `null`: its fallback prompt runs. A replay may name another agent and another prompt. */
+async function actorOf(execution: ClaimedExecution, { sql, lookup }: RunDeps): Promise<{ task: Task; agent: Agent | null }> {
+  const { agent_id, prompt } = execution.overrides ?? {};
   // The agent of the claim is usually the agent that runs, so it is read together with the task.
-  const [task, named] = await Promise.all([
-    deps.lookup.task(execution.task_id, execution.task_version),
-    execution.agent_id && find(execution.agent_id, execution.agent_version),
+  const [task, claimed] = await Promise.all([
+    lookup.task(execution.task_id, execution.task_version),
+    execution.agent_id && lookup.agent(execution.agent_id, execution.agent_version),
   ]);
   if (!task) throw new Failure(`The task "${execution.task_id}" no longer exists.`, { retryable: false });
-  const { overrides } = execution;
-  const required = overrides?.agent_id === undefined ? task.required_capabilities : [];
-  const matched = required.length > 0 ? await chooseAgent(deps.sql, execution, required) : undefined;
-  const agentId = overrides?.agent_id ?? matched ?? task.actor_id;
-  const found = (named && named.id === agentId ? named : await find(agentId, null)) ?? null;
-  const prompt = overrides?.prompt;
-  const fallback = prompt === undefined ? task : { actor_fallback: prompt };
-  const agent = found && prompt !== undefined ? { ...found, prompt } : found;
-  if (!agent && !task.actor_fallback?.trim()) {
-    throw new Failure(`The agent "${agentId}" does not exist, and the task "${task.id}" has no actor_fallback.`, {
-      retryable: false,
-    });
-  }
-  const { id: execution_id, project_id } = execution;
-  const viewer = { execution_id, agent_id: agent?.id ?? null, project_id };
-  const connection = deps.connectionFor(execution.source, execution, viewer.agent_id);
+  const required = agent_id === undefined ? task.required_capabilities : [];
+  const matched = required.length > 0 ? await chooseAgent(sql, execution, required) : undefined;
+  const id = agent_id ?? matched ?? task.actor_id;
+  const agent = (claimed && claimed.id === id ? claimed : await lookup.agent(id, null)) ?? null;
+  if (!agent && !task.actor_fallback?.trim())
+    throw new Failure(`The agent "${id}" does not exist, and the task "${task.id}" has no actor_fallback.`, { retryable: false });
+  if (prompt === undefined) return { task, agent };
+  return { task: { ...task, actor_fallback: prompt }, agent: agent && { ...agent, prompt } };
+}
+
+async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan> {
+  const { task, agent } = await actorOf(execution, deps);
+  const agent_id = agent?.id ?? null;
+  const connection = deps.connectionFor(execution.source, execution, agent_id);
   const [memories, about] = await Promise.all([
-    recallAndRecord(execution, viewer, deps),
+    recallAndRecord(execution, agent_id, deps),
     connection.then((found) => deps.descriptions.of(execution, found)),
   ]);
   if (about?.subject) await renameSubject(deps.sql, execution, about.subject);
-  const policy = deps.policies.of(viewer.agent_id, projectKeyOf(execution));
+  const policy = deps.policies.of(agent_id, projectKeyOf(execution));
   const isReadOnly = writeRefusal(execution.origin?.author ?? null, policy) !== null;
   const plan: Plan = {
-    agent_id: agent?.id ?? null,
+    agent_id,
     model: agent?.model ?? deps.defaultModel,
     temperature: agent?.temperature ?? null,
     ...(about && { about }),
     messages: [
-      { role: "system", content: await systemPrompt(agent, fallback, memories, timeOf(execution)) },
+      { role: "system", content: await systemPrompt(agent, task, memories, timeOf(execution)) },
       taskPrompt(task, withSubject(execution, about), about),
     ],
     tools: deps.tools
-      .eligibleTools({ source: execution.source, agentId: agent?.id ?? null, allowedTools: agent?.allowed_tools ?? null })
+      .eligibleTools({ source: execution.source, agentId: agent_id, allowedTools: agent?.allowed_tools ?? null })
       .filter(({ effect }) => effect === "read" || !isReadOnly)
-      .map(nameOf),
+      .map(({ qualifiedName }) => qualifiedName),
   };
-  transcript.add({ kind: "prompt", state: "succeeded", agent_id: plan.agent_id, input: plan });
+  transcript.add({ kind: "prompt", state: "succeeded", agent_id, input: plan });
   return plan;
 }
 
 /** The memories for the prompt. Their keys are stored with the execution. */
-async function recallAndRecord(execution: ClaimedExecution, viewer: Viewer, { recall, sql }: RunDeps) {
-  const memories = await inSpan("memory.search", {}, () => recall(execution.content, viewer));
+async function recallAndRecord({ id, content, project_id }: ClaimedExecution, agent_id: string | null, deps: RunDeps) {
+  const viewer = { execution_id: id, agent_id, project_id };
+  const memories = await inSpan("memory.search", {}, () => deps.recall(content, viewer));
   const keys = memories.map(({ key }) => key);
-  if (keys.length > 0) await saveUses(sql, execution.id, keys);
+  if (keys.length > 0) await saveUses(deps.sql, id, keys);
   return memories;
 }
-
-const nameOf = (tool: { qualifiedName: string }): string => tool.qualifiedName;
