@@ -1,6 +1,7 @@
 import { isPlaceholder, retryAfterMs } from "@signalbox/sdk";
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
 import { deadlineOf } from "../platform/abortable.ts";
+import { innermost } from "../platform/error-text.ts";
 import { brokenOff } from "../platform/network/lean-fetch.ts";
 import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { headerOf } from "../platform/network/whole-response.ts";
@@ -186,7 +187,7 @@ export function classify(error: unknown, endpoint: Endpoint): unknown {
   if (error instanceof APIConnectionTimeoutError)
     return new Failure("The LLM did not answer in time.", { retryable: true, unavailable: true, timedOut: true, cause: error });
   if (error instanceof APIConnectionError)
-    return new Failure(`The LLM could not be reached${causeOf(error)}.`, { retryable: true, unavailable: true, cause: error });
+    return new Failure(`The LLM could not be reached${codeIn(error)}.`, { retryable: true, unavailable: true, cause: error });
   if (error instanceof APIError) {
     const status = error.status ?? 0;
     const retryable = status === 408 || status === 409 || status === 429 || status >= 500;
@@ -210,11 +211,8 @@ export function classify(error: unknown, endpoint: Endpoint): unknown {
   return error;
 }
 
-/** Why a connection failed: the code of the innermost error, for example ECONNREFUSED. */
-function causeOf(error: Error): string {
-  for (let one: unknown = error; one instanceof Error; one = one.cause) {
-    const { code } = one as { code?: unknown };
-    if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,40}$/.test(code)) return ` (${code})`;
-  }
-  return "";
+/** Why a connection failed, for example ECONNREFUSED. */
+function codeIn(error: Error): string {
+  const { code } = innermost(error) as { code?: unknown };
+  return typeof code === "string" && /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? ` (${code})` : "";
 }

@@ -1,3 +1,4 @@
+import { innermost } from "../platform/error-text.ts";
 import { hasMoreValuesThan, isDeeperThan, maxDepth, maxValues } from "../platform/json.ts";
 import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { Failure } from "../platform/retry.ts";
@@ -60,14 +61,11 @@ function readAnswer(bytes: Uint8Array, type: string): unknown {
   }
 }
 
-/** The message of an error of `fetch` is in its cause. */
 function reason(error: unknown): string {
-  for (let one = error; one instanceof Error; one = one.cause) {
-    const code = (one as { code?: unknown }).code;
-    if (typeof code === "string" && !(one.cause instanceof Error)) return `${code}: ${one.message}`.slice(0, 300);
-    if (!(one.cause instanceof Error)) return one.message.slice(0, 300);
-  }
-  return "the connection failed";
+  const cause = innermost(error);
+  if (!(cause instanceof Error)) return "the connection failed";
+  const { code } = cause as { code?: unknown };
+  return `${typeof code === "string" ? `${code}: ` : ""}${cause.message}`.slice(0, 300);
 }
 
 /** The bytes of a response; `null` if it is longer than `max` bytes. */

@@ -2,6 +2,7 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
 import { raceTimeout } from "../../platform/abortable.ts";
+import { innermost, messageOf } from "../../platform/error-text.ts";
 import { maxValues, ValueCounter } from "../../platform/json.ts";
 import { withoutUrlSecrets } from "../../platform/network/url-secrets.ts";
 import { traceHeaders } from "../../platform/telemetry/tracing.ts";
@@ -125,13 +126,8 @@ const localCodes = [-32000, -32001];
 /** What the server did, or what failed; starts with a verb. */
 function reason(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
-  for (let one = error; one instanceof Error; one = one.cause) {
-    if (!(one.cause instanceof Error)) {
-      const text =
-        one.message.replace(/^(Streamable HTTP error|MCP error -?\d+): (Error POSTing to endpoint: )?/, "") || "no message";
-      if (typeof code !== "number" || localCodes.includes(code)) return `failed: ${text}`;
-      return code >= 100 && code < 600 ? `answered ${code}: ${text}` : `answered with an error: ${text}`;
-    }
-  }
-  return `failed: ${error}`;
+  const message = messageOf(innermost(error));
+  const text = message.replace(/^(Streamable HTTP error|MCP error -?\d+): (Error POSTing to endpoint: )?/, "") || "no message";
+  if (typeof code !== "number" || localCodes.includes(code)) return `failed: ${text}`;
+  return code >= 100 && code < 600 ? `answered ${code}: ${text}` : `answered with an error: ${text}`;
 }

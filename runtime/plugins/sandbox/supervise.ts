@@ -58,8 +58,8 @@ export class SupervisedProcess {
   #crashes: number[] = [];
   #sandbox: Sandbox | null = null;
   #starting: Promise<void> | null = null;
-  #again: ReturnType<typeof setTimeout> | null = null;
-  #againAt = 0;
+  #restart: ReturnType<typeof setTimeout> | undefined;
+  #restartAt = 0;
   readonly #semaphore: Semaphore;
 
   constructor(options: SuperviseOptions) {
@@ -85,8 +85,7 @@ export class SupervisedProcess {
    */
   start(): Promise<void> {
     if (this.#sandbox || this.#starting) return this.#starting ?? Promise.resolve();
-    if (this.#again) clearTimeout(this.#again);
-    this.#again = null;
+    clearTimeout(this.#restart);
     if (this.#state === "quarantined") this.#crashes = [];
     this.#set("starting", this.#why);
     this.#starting = this.#open().finally(() => {
@@ -97,8 +96,7 @@ export class SupervisedProcess {
 
   /** Waits for running calls, then ends the process. */
   async stop(): Promise<void> {
-    if (this.#again) clearTimeout(this.#again);
-    this.#again = null;
+    clearTimeout(this.#restart);
     this.#set("stopped", null);
     await this.#starting;
     const sandbox = this.#sandbox;
@@ -108,8 +106,7 @@ export class SupervisedProcess {
 
   /** Ends the process and its calls; only `start` starts it again. */
   quarantine(code: string, reason: string): void {
-    if (this.#again) clearTimeout(this.#again);
-    this.#again = null;
+    clearTimeout(this.#restart);
     this.#set("quarantined", { code, reason });
     const sandbox = this.#sandbox;
     this.#sandbox = null;
@@ -132,7 +129,7 @@ export class SupervisedProcess {
     if (this.#state === "backoff")
       throw new PluginError("unavailable", message, {
         retryable: true,
-        retry_after_ms: Math.max(100, this.#againAt - Date.now()),
+        retry_after_ms: Math.max(100, this.#restartAt - Date.now()),
       });
     // It runs again only after an operator acts. A tool's caller gets an answer immediately; other work may be retried much
     // later.
@@ -168,11 +165,8 @@ export class SupervisedProcess {
       return;
     }
     const wait = Math.min(maxBackoff, firstBackoff * 2 ** (count - 1));
-    this.#againAt = Date.now() + wait;
-    this.#again = setTimeout(() => {
-      this.#again = null;
-      void this.start();
-    }, wait);
+    this.#restartAt = Date.now() + wait;
+    this.#restart = setTimeout(() => void this.start(), wait);
     this.#set("backoff", { code, reason });
   }
 
