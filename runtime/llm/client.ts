@@ -2,6 +2,7 @@ import { isPlaceholder, retryAfterMs } from "@signalbox/sdk";
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
 import { deadlineOf } from "../platform/abortable.ts";
 import { innermost } from "../platform/error-text.ts";
+import { jsonOr } from "../platform/json.ts";
 import { brokenOff } from "../platform/network/lean-fetch.ts";
 import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { headerOf } from "../platform/network/whole-response.ts";
@@ -78,7 +79,9 @@ function createPost(client: OpenAI, { fetch, timeoutMs }: Endpoint & { timeoutMs
       const sent = { method: "POST", headers: { ...headers, ...traceHeaders() }, body, signal: deadline.signal };
       const response = await inTime(fetch(url, sent).catch(throwUnreached));
       const text = await inTime(response.text());
-      if (!response.ok) throw APIError.generate(response.status, parseJson(text) as object, text, response.headers as Headers);
+      if (!response.ok)
+        // A text that is not JSON becomes the message.
+        throw APIError.generate(response.status, jsonOr(text, undefined) as object, text, response.headers as Headers);
       const type = headerOf(response, "content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
       return type.includes("application/json") || type.endsWith("+json") ? JSON.parse(text) : text;
     } finally {
@@ -94,15 +97,6 @@ function throwUnreached(error: Error): never {
   throw isTimeout
     ? Object.assign(new APIConnectionTimeoutError(), { cause: error })
     : new APIConnectionError({ message: error.message, cause: error });
-}
-
-/** `undefined` if the text is not JSON: the error's message is then the text. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

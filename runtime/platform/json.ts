@@ -116,6 +116,15 @@ export function storable<T>(value: T): T {
   return json.search(unstorableEscape) < 0 ? value : JSON.parse(json.replace(unstorableEscape, "\\ufffd"));
 }
 
+/** The value of a JSON text; `otherwise` if it is not JSON. */
+export function jsonOr(text: string, otherwise: unknown): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return otherwise;
+  }
+}
+
 /** Why a text is not acceptable JSON: not UTF-8, nested too deeply, or invalid at a position. */
 export type JsonFault = { readonly fault: "utf8" | "depth" } | { readonly fault: "syntax"; readonly at: string | null };
 

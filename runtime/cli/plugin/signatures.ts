@@ -1,5 +1,6 @@
 import { createPublicKey, verify } from "node:crypto";
 import { z } from "zod";
+import { jsonOr } from "../../platform/json.ts";
 import { npm } from "./npm.ts";
 import { PackageError } from "./package-error.ts";
 
@@ -35,7 +36,7 @@ export async function signatureOf(name: string, version: string, integrity: stri
   const reason = whyUnverifiable(keys);
   if (keys === null || reason !== null) return `signature: not verified (${reason})`;
   const spec = `${name}@${version}`;
-  const registrySignatures = signatures.safeParse(read(await npm(["view", spec, "dist.signatures", "--json"], spec)));
+  const registrySignatures = signatures.safeParse(await view(spec, "dist.signatures"));
   if (!registrySignatures.success || registrySignatures.data.length === 0)
     return "signature: not verified (the registry returned no signature)";
   const known = registrySignatures.data.flatMap(({ keyid, sig }) =>
@@ -51,6 +52,10 @@ export async function signatureOf(name: string, version: string, integrity: stri
   return "signature: the registry's key verifies this tarball";
 }
 
+/** A member of a package's data in the registry; `null` if it does not exist: npm then prints nothing. */
+const view = async (spec: string, member: string): Promise<unknown> =>
+  jsonOr(await npm(["view", spec, member, "--json"], spec), null);
+
 function isSigned(text: string, { key }: RegistryKey, sig: string): boolean {
   try {
     const publicKey = createPublicKey({ key: Buffer.from(key, "base64"), format: "der", type: "spki" });
@@ -63,16 +68,7 @@ function isSigned(text: string, { key }: RegistryKey, sig: string): boolean {
 /** A registry replaces its keys. The previous key remains valid for the packages that it signed. */
 async function isTooOld({ expires }: RegistryKey, name: string, version: string): Promise<boolean> {
   if (!expires || Date.parse(expires) > Date.now()) return false;
-  const times = z.record(z.string(), z.string()).safeParse(read(await npm(["view", name, "time", "--json"], name)));
+  const times = z.record(z.string(), z.string()).safeParse(await view(name, "time"));
   const time = Date.parse(times.data?.[version] ?? "");
   return !(time < Date.parse(expires));
-}
-
-/** npm prints nothing for a member that does not exist. */
-function read(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { FaultInjector, isApplied, type Recording, type TestTracker, type TrackerFault } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import { messageOf } from "../../../platform/error-text.ts";
+import { jsonOr } from "../../../platform/json.ts";
 import { PackageError } from "../package-error.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -114,11 +115,7 @@ export class RecordedTracker implements TestTracker {
 function sameBody(recorded: unknown, sent: string): boolean {
   if (recorded === undefined) return true;
   if (typeof recorded === "string") return recorded === sent;
-  try {
-    return isDeepStrictEqual(JSON.parse(sent), recorded);
-  } catch {
-    return false;
-  }
+  return isDeepStrictEqual(jsonOr(sent, undefined), recorded);
 }
 
 function responseOf({ status, headers, body }: Recording["response"]): Response {
@@ -158,8 +155,8 @@ export function recordingFetch(folder: string, recordings: Recording[]): Fetch {
     const text = await response.text();
     const headers = Object.fromEntries([...response.headers].filter(([name]) => recordedHeaders.test(name)));
     const one: Recording = {
-      request: { method, url, ...(body && { body: jsonOr(body) }) },
-      response: { status: response.status, headers, ...(text && { body: jsonOr(text) }) },
+      request: { method, url, ...(body && { body: jsonOr(body, body) }) },
+      response: { status: response.status, headers, ...(text && { body: jsonOr(text, text) }) },
     };
     recordings.push(one);
     mkdirSync(folder, { recursive: true });
@@ -167,12 +164,4 @@ export function recordingFetch(folder: string, recordings: Recording[]): Fetch {
     writeFileSync(join(folder, name), `${JSON.stringify(one, null, 2)}\n`);
     return responseOf(one.response);
   };
-}
-
-function jsonOr(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
