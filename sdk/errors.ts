@@ -62,3 +62,14 @@ export class PluginError extends Error implements PluginErrorShape {
     if (options.status !== undefined) this.status = options.status;
   }
 }
+
+/**
+ * A handler for `catch` that returns `value` for an error with this code and throws every other one:
+ * `client.write(request).catch(ifCode("not_found", null))`.
+ */
+export function ifCode<T>(code: PluginErrorCode, value: T): (error: unknown) => T {
+  return (error) => {
+    if ((error as Partial<PluginErrorShape> | null)?.code === code) return value;
+    throw error;
+  };
+}

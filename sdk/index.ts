@@ -1,7 +1,7 @@
 export type * from "./account-report.ts";
 export type * from "./contract.ts";
 export { cutMarkdown, openFence } from "./cut-markdown.ts";
-export { PluginError, type PluginErrorCode, type PluginErrorShape, pluginErrorCodes } from "./errors.ts";
+export { ifCode, PluginError, type PluginErrorCode, type PluginErrorShape, pluginErrorCodes } from "./errors.ts";
 export { factList, oneLine, sections } from "./event-text.ts";
 export { fetchOnce } from "./fetch-once.ts";
 export { type HttpClient, type HttpClientOptions, type HttpRequest, type HttpResponse, httpClient } from "./http-client.ts";

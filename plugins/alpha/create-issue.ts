@@ -1,4 +1,4 @@
-import { type Json, type NewIssue, PluginError, sanitizeText, truncate } from "@signalbox/sdk";
+import { ifCode, type Json, type NewIssue, sanitizeText, truncate } from "@signalbox/sdk";
 import { addressOf, repositoryOf } from "./address.ts";
 import type { Client } from "./client.ts";
 import { maxCommentLength } from "./comments.ts";
@@ -21,9 +21,6 @@ export async function createIssue(client: Client, { project, title, body }: NewI
 /** A deleted issue counts as closed. */
 export async function closeIssue(client: Client, { project, key }: { project: string; key: string }, signal: AbortSignal) {
   const route = "PATCH /repos/{owner}/{repo}/issues/{issue_number}";
-  try {
-    await client.write(route, { ...addressOf(key, project), state: "closed" }, shapes.issue, signal);
-  } catch (error) {
-    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-  }
+  const parameters = { ...addressOf(key, project), state: "closed" };
+  await client.write(route, parameters, shapes.issue, signal).catch(ifCode("not_found", null));
 }

@@ -1,4 +1,4 @@
-import { PluginError, type PostedComment, readMarker } from "@signalbox/sdk";
+import { ifCode, type PostedComment, readMarker } from "@signalbox/sdk";
 import type { Client } from "./client.ts";
 import { maxPages, postedCommentOf, routesOf } from "./comments.ts";
 import { deleteDiscussionComment, findAllDiscussionComments } from "./discussions.ts";
@@ -20,11 +20,10 @@ export async function findAllComments(client: Client, place: Place, key: string,
 }
 
 export async function deleteComment(client: Client, place: Place, id: string, signal: AbortSignal): Promise<void> {
-  try {
-    if (place.kind === "discussion") return await deleteDiscussionComment(client, id, signal);
+  const remove = () => {
+    if (place.kind === "discussion") return deleteDiscussionComment(client, id, signal);
     const { owner, repo } = place;
-    await client.write(`DELETE ${routesOf(place).one}`, { owner, repo, id }, shapes.ignoredBody, signal);
-  } catch (error) {
-    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-  }
+    return client.write(`DELETE ${routesOf(place).one}`, { owner, repo, id }, shapes.ignoredBody, signal);
+  };
+  await remove().catch(ifCode("not_found", null));
 }

@@ -1,4 +1,4 @@
-import { type Json, PluginError, type PollBatch, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
+import { ifCode, type Json, type PollBatch, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
 import { type Repository, repositoryOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
 import type { Client } from "./client.ts";
@@ -55,13 +55,10 @@ function spellingOf(repository: string, items: readonly Item[]): string {
 /** Lists contain neither the branches nor the merge of a pull request; webhooks do, and mappings use them. */
 async function pull(client: Client, repository: Repository, issue: Item, signal: AbortSignal): Promise<Item> {
   const query = { ...repository, pull_number: Number(valueAt(issue, "number")) };
-  try {
-    const { data } = await client.read("GET /repos/{owner}/{repo}/pulls/{pull_number}", query, shapes.anyObject, signal);
-    return { ...data, updated_at: issue.updated_at };
-  } catch (error) {
-    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-    return { ...issue, merged: timestampAt(issue, "pull_request", "merged_at") !== null };
-  }
+  const route = "GET /repos/{owner}/{repo}/pulls/{pull_number}";
+  const found = await client.read(route, query, shapes.anyObject, signal).catch(ifCode("not_found", null));
+  if (found) return { ...found.data, updated_at: issue.updated_at };
+  return { ...issue, merged: timestampAt(issue, "pull_request", "merged_at") !== null };
 }
 
 /** Created since `from`: opened. Closed since: closed. Otherwise: edited, by an unknown actor. */

@@ -1,4 +1,4 @@
-import { PluginError, type Reaction, type ReactionTarget } from "@signalbox/sdk";
+import { ifCode, PluginError, type Reaction, type ReactionTarget } from "@signalbox/sdk";
 import type { Client } from "./client.ts";
 import { placeOf } from "./place.ts";
 import * as shapes from "./shapes.ts";
@@ -25,9 +25,7 @@ export async function react(client: Client, target: ReactionTarget, reaction: Re
     if (user?.login !== own.user?.login) continue;
     await client
       .write(`DELETE ${route}/{reaction_id}`, { ...address, reaction_id: String(id) }, shapes.ignoredBody, signal)
-      .catch((error) => {
-        if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-      });
+      .catch(ifCode("not_found", null));
   }
 }
 

@@ -1,4 +1,4 @@
-import { addMarker, type PostedComment, readMarker, sanitizeText, truncate, writeShorter } from "@signalbox/sdk";
+import { addMarker, ifCode, type PostedComment, readMarker, sanitizeText, truncate, writeShorter } from "@signalbox/sdk";
 import type { Account } from "./client.ts";
 import { notePath, urlOf } from "./note-path.ts";
 import type { Place } from "./place.ts";
@@ -69,11 +69,7 @@ export async function updateComment(
 export async function deleteComment(account: Account, place: Place, id: string): Promise<void> {
   const { route, path } = await noteAt(account, place, id);
   const request = { route: `DELETE ${route}`, path, schema: shapes.ignoredBody, signal: account.signal };
-  try {
-    await account.client.write(request);
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== "not_found") throw error;
-  }
+  await account.client.write(request).catch(ifCode("not_found", null));
 }
 
 /** A note of a commit is found by its thread only, so its id names both. */

@@ -1,4 +1,4 @@
-import { type HttpClient, type Json, type NewIssue, PluginError, sanitizeText, truncate, valueAt } from "@signalbox/sdk";
+import { type HttpClient, ifCode, type Json, type NewIssue, sanitizeText, truncate, valueAt } from "@signalbox/sdk";
 import { addressOf, projectOf } from "./address.ts";
 import { maxCommentLength } from "./comments.ts";
 import { withoutQuickActions } from "./quick-actions.ts";
@@ -34,11 +34,8 @@ export async function closeIssue(
 ): Promise<void> {
   const path = { ...addressOf(key, project) };
   const body = { state_event: "close" };
-  try {
-    await client.write({ route: "PUT /projects/{project}/{kind}/{iid}", path, body, schema: shapes.issue, signal });
-  } catch (error) {
-    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-  }
+  const request = { route: "PUT /projects/{project}/{kind}/{iid}", path, body, schema: shapes.issue, signal };
+  await client.write(request).catch(ifCode("not_found", null));
 }
 
 /** A project may be given by its number; webhooks contain its path. */

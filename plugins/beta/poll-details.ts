@@ -1,4 +1,4 @@
-import { type HttpClient, type Json, PluginError, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
+import { type HttpClient, ifCode, type Json, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
 import type { z } from "zod";
 import type { Address } from "./address.ts";
 import { changeKey } from "./change-key.ts";
@@ -86,15 +86,11 @@ async function labelEvents(context: PollContext, kind: Kind, item: Item): Promis
   const route = "GET /projects/{project}/{kind}/{iid}/resource_label_events";
   const path = { project: context.project, kind, iid: item.iid };
   const events: Json[] = [];
-  try {
-    for (let page = 1; page <= maxPages; page++) {
-      const request = { route, path, query: { per_page: 100, page }, schema: shapes.labelEvents, signal: context.signal };
-      const { data } = await context.client.read(request);
-      events.push(...(data as Json[]));
-      if (data.length < 100) break;
-    }
-  } catch (error) {
-    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
+  for (let page = 1; page <= maxPages; page++) {
+    const request = { route, path, query: { per_page: 100, page }, schema: shapes.labelEvents, signal: context.signal };
+    const { data } = await context.client.read(request).catch(ifCode("not_found", { data: [] }));
+    events.push(...(data as Json[]));
+    if (data.length < 100) break;
   }
   return events;
 }

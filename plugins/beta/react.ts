@@ -1,4 +1,4 @@
-import { PluginError, type Reaction, type ReactionTarget } from "@signalbox/sdk";
+import { ifCode, type Reaction, type ReactionTarget } from "@signalbox/sdk";
 import { accountOf } from "./account.ts";
 import { addressOfSubject } from "./address.ts";
 import type { Account } from "./client.ts";
@@ -23,8 +23,6 @@ export async function react({ client, signal }: Account, target: ReactionTarget,
   for (const { id, name } of own) {
     if (reaction && name === names[reaction]) continue;
     const one = { route: `DELETE ${route}/{id}`, path: { ...path, id }, schema: shapes.ignoredBody, signal };
-    await client.write(one).catch((error) => {
-      if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-    });
+    await client.write(one).catch(ifCode("not_found", null));
   }
 }

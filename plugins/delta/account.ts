@@ -1,16 +1,12 @@
-import { type AccountReport, type CallContext, PluginError, rateLimitOf } from "@signalbox/sdk";
+import { type AccountReport, type CallContext, ifCode, PluginError, rateLimitOf } from "@signalbox/sdk";
 import type { Client } from "./client.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
 /** `null` on servers without this endpoint: their comments are recognised by external id and marker. */
 export async function accountOf(client: Client, signal: AbortSignal): Promise<string | null> {
-  try {
-    return (await client.read({ route: "GET /users/me/", schema: shapes.account, signal })).data.id;
-  } catch (error) {
-    if (error instanceof PluginError && error.code === "not_found") return null;
-    throw error;
-  }
+  const request = { route: "GET /users/me/", schema: shapes.account, signal };
+  return (await client.read(request).catch(ifCode("not_found", null)))?.data.id ?? null;
 }
 
 /** Lists the projects, which needs a valid key. Throws a `PluginError`. */

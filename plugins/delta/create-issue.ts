@@ -1,4 +1,4 @@
-import { type Json, type NewIssue, PluginError, sanitizeText, truncate, valueAt } from "@signalbox/sdk";
+import { ifCode, type Json, type NewIssue, PluginError, sanitizeText, truncate, valueAt } from "@signalbox/sdk";
 import { addressOf } from "./address.ts";
 import { htmlOf } from "./bodies.ts";
 import type { Account } from "./client.ts";
@@ -36,9 +36,6 @@ export async function closeIssue(account: Account, issue: { project: string; key
     throw new PluginError("conflict", `project ${project} has no state in the group "completed", so its issues cannot be closed`);
   const path = { slug: client.slug, project, issue: address.issue };
   const body = { state: last.id };
-  try {
-    await client.write({ route: `PATCH ${base}/issues/{issue}/`, path, body, schema: shapes.issue, signal });
-  } catch (error) {
-    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-  }
+  const request = { route: `PATCH ${base}/issues/{issue}/`, path, body, schema: shapes.issue, signal };
+  await client.write(request).catch(ifCode("not_found", null));
 }

@@ -1,4 +1,4 @@
-import { PluginError, type PostedComment } from "@signalbox/sdk";
+import { ifCode, type PostedComment } from "@signalbox/sdk";
 import type { Address } from "./address.ts";
 import type { Account } from "./client.ts";
 import { externalSource, maxPages, postedCommentOf, route } from "./comments.ts";
@@ -25,9 +25,6 @@ export async function findAllComments(account: Account, address: Address, key: s
 export async function deleteComment(account: Account, address: Address, id: string): Promise<void> {
   const { client, signal } = account;
   const path = { slug: client.slug, project: await projectOf(account, address), issue: address.issue, id };
-  try {
-    await client.write({ route: `DELETE ${route}{id}/`, path, schema: shapes.ignoredBody, signal });
-  } catch (error) {
-    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-  }
+  const request = { route: `DELETE ${route}{id}/`, path, schema: shapes.ignoredBody, signal };
+  await client.write(request).catch(ifCode("not_found", null));
 }

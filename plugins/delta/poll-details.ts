@@ -1,4 +1,4 @@
-import { type Json, PluginError, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
+import { ifCode, type Json, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
 import type { z } from "zod";
 import type { Client } from "./client.ts";
 import * as shapes from "./shapes.ts";
@@ -107,14 +107,8 @@ function polledEvent(
 }
 
 /** `null` on servers without this endpoint. */
-async function activitiesOf(reading: PollContext, issue: string): Promise<Json[] | null> {
-  try {
-    return await listAll(reading, `${base}/activities/`, issue);
-  } catch (error) {
-    if (error instanceof PluginError && error.code === "not_found") return null;
-    throw error;
-  }
-}
+const activitiesOf = (reading: PollContext, issue: string): Promise<Json[] | null> =>
+  listAll(reading, `${base}/activities/`, issue).catch(ifCode("not_found", null));
 
 async function listAll({ client, project, signal }: PollContext, route: string, issue: string): Promise<Json[]> {
   const path = { slug: client.slug, project, issue };

@@ -1,4 +1,4 @@
-import { PluginError, type PollBatch } from "@signalbox/sdk";
+import { ifCode, PluginError, type PollBatch } from "@signalbox/sdk";
 import { z } from "zod";
 import { isId } from "./address.ts";
 import type { Client } from "./client.ts";
@@ -161,11 +161,7 @@ async function listChanged(
 /** `null` if it was deleted meanwhile. */
 async function find({ client, project, signal }: PollContext, issue: string): Promise<Item | null> {
   const route = "GET /workspaces/{slug}/projects/{project}/issues/{issue}/";
-  try {
-    const path = { slug: client.slug, project, issue };
-    return (await client.read({ route, path, schema: shapes.listItem, signal })).data;
-  } catch (error) {
-    if (error instanceof PluginError && error.code === "not_found") return null;
-    throw error;
-  }
+  const path = { slug: client.slug, project, issue };
+  const found = await client.read({ route, path, schema: shapes.listItem, signal }).catch(ifCode("not_found", null));
+  return found && found.data;
 }

@@ -1,5 +1,6 @@
 import {
   type HttpClient,
+  ifCode,
   type Json,
   type NewIssue,
   PluginError,
@@ -57,35 +58,23 @@ async function typeFor(client: HttpClient, key: string, signal: AbortSignal): Pr
 }
 
 /** Takes the first transition to a done status. A deleted or already done issue counts as closed. */
-export async function closeIssue({ client, signal }: Account, { project, key }: { project: string; key: string }): Promise<void> {
-  const issue = keyOf(key, project);
+export async function closeIssue(account: Account, { project, key }: { project: string; key: string }): Promise<void> {
+  await moveToDone(account, { issue: keyOf(key, project) }).catch(ifCode("not_found", null));
+}
+
+async function moveToDone({ client, signal }: Account, path: { issue: string }): Promise<void> {
+  const request = { route: "GET /issue/{issue}", path, query: { fields: "status" }, schema: shapes.issueFields, signal };
+  if (ends(valueAt((await client.read(request)).data, "fields", "status"))) return;
   const route = "/issue/{issue}/transitions";
-  try {
-    const request = {
-      route: "GET /issue/{issue}",
-      path: { issue },
-      query: { fields: "status" },
-      schema: shapes.issueFields,
-      signal,
-    };
-    if (ends(valueAt((await client.read(request)).data, "fields", "status"))) return;
-    const { data } = await client.read({ route: `GET ${route}`, path: { issue }, schema: shapes.transitions, signal });
-    const found = data.transitions.find(({ to }) => ends(to));
-    if (!found)
-      throw new PluginError(
-        "conflict",
-        `${issue} cannot be closed: its workflow has no transition from its current status to a done status`,
-      );
-    await client.write({
-      route: `POST ${route}`,
-      path: { issue },
-      body: { transition: { id: found.id } },
-      schema: shapes.ignoredBody,
-      signal,
-    });
-  } catch (error) {
-    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-  }
+  const { data } = await client.read({ route: `GET ${route}`, path, schema: shapes.transitions, signal });
+  const found = data.transitions.find(({ to }) => ends(to));
+  if (!found)
+    throw new PluginError(
+      "conflict",
+      `${path.issue} cannot be closed: its workflow has no transition from its current status to a done status`,
+    );
+  const body = { transition: { id: found.id } };
+  await client.write({ route: `POST ${route}`, path, body, schema: shapes.ignoredBody, signal });
 }
 
 const ends = (status: unknown): boolean => valueAt(status, "statusCategory", "key") === "done";

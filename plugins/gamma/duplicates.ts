@@ -1,4 +1,4 @@
-import { PluginError, type PostedComment } from "@signalbox/sdk";
+import { ifCode, type PostedComment } from "@signalbox/sdk";
 import { type Account, hasKey, maxPages, postedCommentOf, route } from "./comments.ts";
 import * as shapes from "./shapes.ts";
 
@@ -16,9 +16,6 @@ export async function findAllComments(account: Account, issue: string, key: stri
 }
 
 export async function deleteComment({ client, signal }: Account, issue: string, id: string): Promise<void> {
-  try {
-    await client.write({ route: `DELETE ${route}/{id}`, path: { issue, id }, schema: shapes.ignoredBody, signal });
-  } catch (error) {
-    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-  }
+  const request = { route: `DELETE ${route}/{id}`, path: { issue, id }, schema: shapes.ignoredBody, signal };
+  await client.write(request).catch(ifCode("not_found", null));
 }

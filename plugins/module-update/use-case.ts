@@ -1,4 +1,12 @@
-import { type Json, type OperationsAccess, PluginError, type TrackersAccess, type UseCase } from "@signalbox/sdk";
+import {
+  ifCode,
+  type Json,
+  type OperationsAccess,
+  PluginError,
+  type PluginErrorCode,
+  type TrackersAccess,
+  type UseCase,
+} from "@signalbox/sdk";
 import { finish } from "./answer.ts";
 import { mappingsFor, prefix, routable, triggers } from "./routing.ts";
 import { name, type State } from "./state.ts";
@@ -191,15 +199,8 @@ const deleteIfPresent = exists;
 const createIfAbsent = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "conflict");
 
 /** Whether the call succeeded. The given error code means that it did not; other errors are thrown. */
-async function unless(operations: OperationsAccess, id: string, input: Row, code: string): Promise<boolean> {
-  try {
-    await operations.call(id, input);
-    return true;
-  } catch (error) {
-    if ((error as PluginError).code === code) return false;
-    throw error;
-  }
-}
+const unless = (operations: OperationsAccess, id: string, input: Row, code: PluginErrorCode): Promise<boolean> =>
+  operations.call(id, input).then(() => true, ifCode(code, false));
 
 async function listAll(operations: OperationsAccess, id: string): Promise<Row[]> {
   const found: Row[] = [];

@@ -1,4 +1,4 @@
-import type { OperationsAccess, PluginError } from "@signalbox/sdk";
+import { ifCode, type OperationsAccess } from "@signalbox/sdk";
 
 export type Row = Readonly<Record<string, unknown>> & { readonly id: string | number };
 
@@ -71,23 +71,13 @@ export async function make(operations: OperationsAccess, piece: Piece): Promise<
   const { noun, row } = piece;
   if (typeof row.id !== "string")
     return (await find(operations, piece)) ?? ((await operations.call(`${noun}.create`, row)) as unknown as Row);
-  try {
-    return (await operations.call(`${noun}.create`, row)) as unknown as Row;
-  } catch (error) {
-    if ((error as PluginError).code === "conflict") return { ...row, id: row.id };
-    throw error;
-  }
+  const created = await operations.call(`${noun}.create`, row).catch(ifCode("conflict", null));
+  return created === null ? { ...row, id: row.id } : (created as unknown as Row);
 }
 
 /** Returns `false` if it did not exist. */
 export async function unmake(operations: OperationsAccess, piece: Piece): Promise<boolean> {
   const id = typeof piece.row.id === "string" ? piece.row.id : (await find(operations, piece))?.id;
   if (id === undefined) return false;
-  try {
-    await operations.call(`${piece.noun}.delete`, { id });
-    return true;
-  } catch (error) {
-    if ((error as PluginError).code === "not_found") return false;
-    throw error;
-  }
+  return operations.call(`${piece.noun}.delete`, { id }).then(() => true, ifCode("not_found", false));
 }

@@ -1,4 +1,4 @@
-import { type HttpClient, httpClient, type MemoryMatch, type PluginError, type StoredMemory } from "@signalbox/sdk";
+import { type HttpClient, httpClient, ifCode, type MemoryMatch, type StoredMemory } from "@signalbox/sdk";
 import { z } from "zod";
 
 const memory = z.object({
@@ -119,30 +119,24 @@ function database(
     secrets: password ? [password, btoa(`${user}:${password}`)] : [],
   });
   const signal = () => AbortSignal.timeout(timeoutMs);
-  const unless =
-    <T>(code: string, otherwise: T) =>
-    (error: unknown): T => {
-      if ((error as PluginError).code === code) return otherwise;
-      throw error;
-    };
   return {
     get: (id: string): Promise<Row | null> =>
       client
         .read({ route: "GET /{id}", path: { id }, schema: row, signal: signal() })
         .then(({ data }) => data)
-        .catch(unless("not_found", null)),
+        .catch(ifCode("not_found", null)),
     /** Returns `false` on a concurrent write. */
     put: (id: string, document: object): Promise<boolean> =>
       client
         .write({ route: "PUT /{id}", path: { id }, body: document, schema: z.unknown(), signal: signal() })
         .then(() => true)
-        .catch(unless("conflict", false)),
+        .catch(ifCode("conflict", false)),
     remove: ({ _id, _rev }: Row): Promise<boolean> =>
       client
         .write({ route: "DELETE /{id}", path: { id: _id }, query: { rev: _rev }, schema: z.unknown(), signal: signal() })
         .then(() => true)
-        .catch(unless("not_found", false))
-        .catch(unless("conflict", false)),
+        .catch(ifCode("not_found", false))
+        .catch(ifCode("conflict", false)),
     /** Endpoints that only read, but with POST. */
     find: async (query: object) =>
       (await client.read({ route: "POST /_find", body: query, schema: found, signal: signal() })).data,

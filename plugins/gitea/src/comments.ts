@@ -2,7 +2,7 @@ import {
   type AccountReport,
   addMarker,
   type CallContext,
-  PluginError,
+  ifCode,
   type PostedComment,
   rateLimitOf,
   readMarker,
@@ -61,11 +61,8 @@ export async function deleteComment(
   { owner, repo, id }: Place & { readonly id: string },
   { connection, signal }: GiteaCall,
 ): Promise<void> {
-  try {
-    await client(connection).write({ route: `DELETE ${single}`, path: { owner, repo, id }, schema: shapes.ignoredBody, signal });
-  } catch (error) {
-    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-  }
+  const request = { route: `DELETE ${single}`, path: { owner, repo, id }, schema: shapes.ignoredBody, signal };
+  await client(connection).write(request).catch(ifCode("not_found", null));
 }
 
 /** The comments that carry the key of the call, oldest first. The API returns all comments of an issue at once. */

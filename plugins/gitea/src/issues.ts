@@ -1,4 +1,4 @@
-import { type Json, type NewIssue, PluginError, type SubjectDetails, sanitizeText, truncate } from "@signalbox/sdk";
+import { ifCode, type Json, type NewIssue, PluginError, type SubjectDetails, sanitizeText, truncate } from "@signalbox/sdk";
 import { z } from "zod";
 import { type Place, placeOf, repositoryOf } from "./address.ts";
 import type { ClientOf } from "./client.ts";
@@ -48,11 +48,7 @@ export function eventOf(action: string, item: shapes.Issue, project: string) {
 
 /** A deleted issue counts as closed. */
 export async function closeIssue(client: ClientOf, issue: { project: string; key: string }, call: GiteaCall): Promise<void> {
-  try {
-    await changeIssue(client, placeOf(issue.key, issue.project), { state: "closed" }, call);
-  } catch (error) {
-    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-  }
+  await changeIssue(client, placeOf(issue.key, issue.project), { state: "closed" }, call).catch(ifCode("not_found", null));
 }
 
 export async function searchIssues(
@@ -91,17 +87,13 @@ async function labelIds(client: ClientOf, { owner, repo }: Place, names: readonl
   const { connection, signal } = call;
   const request = { query: { limit: 50 }, schema: z.array(shapes.label), signal };
   const own = await client(connection).read({ ...request, route: "GET /repos/{owner}/{repo}/labels", path: { owner, repo } });
-  const ofOrganization = async () => {
-    try {
-      return (await client(connection).read({ ...request, route: "GET /orgs/{owner}/labels", path: { owner } })).data;
-    } catch (error) {
-      // The owner is a person.
-      if (error instanceof PluginError && error.code === "not_found") return [];
-      throw error;
-    }
-  };
+  // It is not found if the owner is a person.
+  const ofOrganization = () =>
+    client(connection)
+      .read({ ...request, route: "GET /orgs/{owner}/labels", path: { owner } })
+      .catch(ifCode("not_found", { data: [] }));
   const isKnown = (name: string) => own.data.some((label) => label.name === name);
-  const all = names.every(isKnown) ? own.data : [...own.data, ...(await ofOrganization())];
+  const all = names.every(isKnown) ? own.data : [...own.data, ...(await ofOrganization()).data];
   return names.map((name) => {
     const found = all.find((label) => label.name === name);
     if (found) return found.id;

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import {
   hasInvisibleMarker,
+  ifCode,
   invisibleMarker,
   PluginError,
   type PostedComment,
@@ -94,11 +95,8 @@ export async function findComment(account: Account, issue: string, key: string):
 /** Succeeds where the comment no longer exists. */
 export async function deleteComment({ client, signal }: Account, id: string): Promise<void> {
   const document = "mutation RemoveComment($id: String!) { commentDelete(id: $id) { success } }";
-  try {
-    await client.mutate({ document, variables: { id }, data: z.object({ commentDelete: shapes.done }) }, signal);
-  } catch (error) {
-    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-  }
+  const data = z.object({ commentDelete: shapes.done });
+  await client.mutate({ document, variables: { id }, data }, signal).catch(ifCode("not_found", null));
 }
 
 /** Uses a filter, because a look-up by id answers with an error if there is no comment. */

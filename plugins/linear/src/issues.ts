@@ -1,4 +1,4 @@
-import { type Json, type NewIssue, PluginError, type SubjectDetails, sanitizeText, truncate } from "@signalbox/sdk";
+import { ifCode, type Json, type NewIssue, PluginError, type SubjectDetails, sanitizeText, truncate } from "@signalbox/sdk";
 import { z } from "zod";
 import { issueOf, teamOf } from "./address.ts";
 import { type Account, idOf } from "./comments.ts";
@@ -70,15 +70,12 @@ export const actorOf = (person: z.output<typeof shapes.person> | null | undefine
 
 /** Moves the issue to the first completed state of its team. A deleted issue counts as closed. */
 export async function closeIssue(account: Account, { project, key }: { project: string; key: string }): Promise<void> {
-  try {
-    await moveIssue(account, issueOf(key, project), (states) => {
-      const last = states.filter(({ type }) => type === "completed").toSorted((a, b) => (a.position ?? 0) - (b.position ?? 0))[0];
-      if (last) return last;
-      throw new PluginError("conflict", `team ${project} has no completed state, so its issues cannot be closed`);
-    });
-  } catch (error) {
-    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-  }
+  const lastState = (states: readonly State[]) => {
+    const last = states.filter(({ type }) => type === "completed").toSorted((a, b) => (a.position ?? 0) - (b.position ?? 0))[0];
+    if (last) return last;
+    throw new PluginError("conflict", `team ${project} has no completed state, so its issues cannot be closed`);
+  };
+  await moveIssue(account, issueOf(key, project), lastState).catch(ifCode("not_found", null));
 }
 
 type State = z.output<typeof shapes.states>["nodes"][number];

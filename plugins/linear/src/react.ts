@@ -1,4 +1,4 @@
-import { PluginError, type Reaction, type ReactionTarget } from "@signalbox/sdk";
+import { ifCode, type Reaction, type ReactionTarget } from "@signalbox/sdk";
 import { z } from "zod";
 import { issueOf } from "./address.ts";
 import type { Account } from "./comments.ts";
@@ -39,9 +39,6 @@ async function reactionsOn({ client, signal }: Account, comment: string | null, 
 
 async function removeReaction({ client, signal }: Account, id: string): Promise<void> {
   const document = "mutation RemoveReaction($id: String!) { reactionDelete(id: $id) { success } }";
-  try {
-    await client.mutate({ document, variables: { id }, data: z.object({ reactionDelete: shapes.done }) }, signal);
-  } catch (error) {
-    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-  }
+  const data = z.object({ reactionDelete: shapes.done });
+  await client.mutate({ document, variables: { id }, data }, signal).catch(ifCode("not_found", null));
 }
