@@ -4,7 +4,7 @@ import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Loop } from "../platform/loop.ts";
 import { reconcile } from "../platform/reconcile.ts";
-import type { Connection } from "../plugins/connections.ts";
+import type { Connections } from "../plugins/connections.ts";
 import { claimNotice, endNotice, insertNotice, type Notice, noticeRows } from "./queries.ts";
 
 /** An execution that is held. */
@@ -28,11 +28,7 @@ interface NoticeOptions {
   readonly warn: Report;
   readonly trackerUpdates: boolean;
   readonly leaseSeconds: number;
-  readonly connectionFor: (
-    source: string,
-    work: Pick<HeldWork, "slug" | "project_id">,
-    agentId: string | null,
-  ) => Promise<Connection | null>;
+  readonly connectionFor: Connections["forExecution"];
 }
 
 interface Notices extends Loop {

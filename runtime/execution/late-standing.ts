@@ -1,7 +1,7 @@
 import { requiredStandings } from "@signalbox/schema/policy";
 import type { EventAuthor } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
-import type { Connection } from "../plugins/connections.ts";
+import type { Connections } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
 import { type Policies, projectKeyOf } from "../policy/policies.ts";
 import { limitName } from "../policy/settings.ts";
@@ -14,7 +14,7 @@ export interface LateStandingDeps {
   readonly sql: Sql;
   readonly standings: Pick<Standings, "find">;
   readonly policies: Pick<Policies, "of">;
-  readonly connectionFor: (source: string, execution: ClaimedExecution, agentId: string | null) => Promise<Connection | null>;
+  readonly connectionFor: Connections["forExecution"];
 }
 
 /**

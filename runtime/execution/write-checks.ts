@@ -6,7 +6,7 @@ import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Loop } from "../platform/loop.ts";
 import { reconcile } from "../platform/reconcile.ts";
-import type { Connection } from "../plugins/connections.ts";
+import type { Connections } from "../plugins/connections.ts";
 import type { Parameters } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { PostInput } from "./post.ts";
@@ -27,11 +27,7 @@ interface WriteCheckOptions {
   readonly sql: Sql;
   readonly log: Log;
   readonly tools: Pick<ToolRegistry, "get">;
-  readonly connectionFor: (
-    source: string,
-    work: Pick<WriteCheck, "slug" | "project_id">,
-    agentId: string | null,
-  ) => Promise<Connection | null>;
+  readonly connectionFor: Connections["forExecution"];
   /** Writes a warning to the watchdog. */
   readonly warn: Report;
   readonly leaseSeconds: number;

@@ -14,7 +14,7 @@ import type { Outbox } from "../outbox/open.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { Failure } from "../platform/retry.ts";
-import type { Connection } from "../plugins/connections.ts";
+import type { Connections } from "../plugins/connections.ts";
 import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 
@@ -26,7 +26,7 @@ export interface ChatDeps extends ConversationDeps {
   readonly recall: Recall;
   readonly defaultModel: string;
   readonly outbox: Outbox;
-  readonly connectionFor: (source: string, agentId: string) => Promise<Connection | null>;
+  readonly connectionFor: Connections["forExecution"];
 }
 
 /** The caller waits for the answer, so a longer Retry-After of the LLM is passed on to the caller. */
@@ -46,7 +46,7 @@ export async function runChat(
   const id = newId();
   const log = new UnattachedSteps(sql, id);
   const plan = await makePlan(agent, messages, deps);
-  const connectionFor = (source: string) => deps.connectionFor(source, agent.id);
+  const connectionFor = (source: string) => deps.connectionFor(source, undefined, agent.id);
   try {
     const conversation = {
       id,
@@ -91,7 +91,7 @@ async function eligibleNames(agent: Agent, deps: ChatDeps): Promise<string[]> {
   const sources = new Set(tools.flatMap((tool) => (tool.source ? [tool.source.name] : [])));
   const configured = new Set<string>();
   for (const source of sources) {
-    const connection = await deps.connectionFor(source, agent.id);
+    const connection = await deps.connectionFor(source, undefined, agent.id);
     if (connection && connection.missingSettings.length === 0) configured.add(source);
   }
   return tools.filter((tool) => !tool.source || configured.has(tool.source.name)).map((tool) => tool.qualifiedName);

@@ -75,7 +75,7 @@ export function bindOperations(stages: Stages & { readonly status: StatusBoard }
     integrations: integrationDeps(stages),
     tools: { registry: tools.registry, bus, checkAddress: guard.check },
     toolExecutions: { registry: tools.registry, connectionFor, trackerUpdates, sources },
-    chat: { ...stages.conversation, connectionFor: (source, agentId) => connectionFor(source, undefined, agentId) },
+    chat: { ...stages.conversation, connectionFor },
     plugins: { manager, bus, vault, logs, environment: config.pluginSettingsOf },
     mcpServers: { discovery: tools.discovery, bus, checkAddress: guard.check, isTaken: tools.isTaken },
     gateway: openGateway(stages),

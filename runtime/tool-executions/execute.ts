@@ -6,13 +6,13 @@ import { toolWrite } from "../own-writes/own-write.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { messageOf } from "../platform/error-text.ts";
 import { Failure } from "../platform/retry.ts";
-import type { Connection } from "../plugins/connections.ts";
+import type { Connections } from "../plugins/connections.ts";
 import { BadParameter, type Parameters, type RegisteredTool } from "../tools/registered-tool.ts";
 import { runTool } from "../tools/run-tool.ts";
 import { findToolExecution, type ToolExecution } from "./queries.ts";
 
 export interface ExecuteDeps {
-  readonly connectionFor: (source: string) => Promise<Connection | null>;
+  readonly connectionFor: Connections["forExecution"];
   readonly trackerUpdates: boolean;
 }
 

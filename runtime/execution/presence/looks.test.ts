@@ -48,7 +48,7 @@ async function makeRun(state: string) {
   const options = {
     sql: sql(),
     log: noLog,
-    connectionFor: async (_: string, { slug }: { slug: string }) => (slug === "alpha" ? connection : null),
+    connectionFor: async (_: string, work?: { slug: string | null }) => (work?.slug === "alpha" ? connection : null),
     warn: () => {},
     leaseSeconds: 30,
     sweepMs: 50,

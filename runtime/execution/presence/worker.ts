@@ -10,7 +10,7 @@ import { startLeasedWork } from "../../platform/leases.ts";
 import type { Log, Report } from "../../platform/log.ts";
 import type { Loop } from "../../platform/loop.ts";
 import { toFailure } from "../../platform/reconcile.ts";
-import type { Connection } from "../../plugins/connections.ts";
+import type { Connection, Connections } from "../../plugins/connections.ts";
 import { type Policies, projectKeyOf } from "../../policy/policies.ts";
 import type { ClaimedExecution } from "../queries.ts";
 import { isLiving } from "./living.ts";
@@ -35,11 +35,7 @@ interface PresenceOptions {
   readonly outbox: Outbox;
   /** Whether anything is written to trackers; a dry run shows nothing. */
   readonly trackerUpdates: boolean;
-  readonly connectionFor: (
-    source: string,
-    work: Pick<ClaimedExecution, "slug" | "project_id">,
-    agentId: string | null,
-  ) => Promise<Connection | null>;
+  readonly connectionFor: Connections["forExecution"];
   /** Lease of an execution, in seconds. */
   readonly leaseSeconds: number;
   /** Writes a warning to the watchdog. */
