@@ -10,6 +10,7 @@ import type {
   Tool,
   UseCase,
   VerificationResult,
+  WebhookPayload,
   WebhookRequest,
 } from "@signalbox/sdk";
 import type { DeclaredContributions } from "@signalbox/sdk/manifest";
@@ -30,14 +31,14 @@ export function contributionsOf(declarations: DeclaredContributions, call: Calle
   return {
     sources: mapEach(declarations.sources, (name, one) => source(name, one, call, mask)),
     tools: mapEach(declarations.tools, (name, one) => tool(name, one, call, mask)),
-    memories: mapEach(declarations.memories, (name, { about }) =>
-      functions<MemoryStore>({ kind: "memories", name }, about, shapes.memoryAnswers, call),
-    ),
+    memories: mapEach(declarations.memories, (name, { about }) => {
+      return { about, ...functions({ kind: "memories", name }, shapes.memoryAnswers, call) } as unknown as MemoryStore;
+    }),
     knowledge: mapEach(declarations.knowledge, (name, one) => knowledge(name, one, call, mask)),
     queues: mapEach(declarations.queues, (name, { about, forwards, feeds }) => {
       const { publish, ...consuming } = shapes.queueAnswers;
       const answers = { publish, ...(!forwards && consuming), ...(feeds && shapes.feedAnswers) };
-      return functions<Queue | ForwardingQueue>({ kind: "queues", name }, about, answers, call);
+      return { about, ...functions({ kind: "queues", name }, answers, call) } as unknown as Queue | ForwardingQueue;
     }),
     useCases: mapEach(declarations.useCases, (name, { about }) => useCase(name, about, call)),
     routes: mapEach(declarations.routes, (name, one) => route(name, one, call)),
@@ -45,57 +46,25 @@ export function contributionsOf(declarations: DeclaredContributions, call: Calle
 }
 
 function source(name: string, declaration: DeclaredContributions["sources"][string], call: Caller, mask: Mask): Source {
-  const target = (method: string): Target => ({ kind: "sources", name, method });
-  const callWithArgument =
-    <S extends z.ZodType>(method: string, shape: S) =>
-    (first: unknown, use: AnyCall) =>
-      ask(call, target(method), shape, [first], callOf(use, mask));
-  const callWithoutArgument =
-    <S extends z.ZodType>(method: string, shape: S) =>
-    (use: AnyCall) =>
-      ask(call, target(method), shape, [], callOf(use, mask));
+  const of = { kind: "sources", name } as const;
   const { about, secrets, required, signature, has } = declaration;
-  const asVerdict = async (request: WebhookRequest, connection: Settings): Promise<VerificationResult> => {
+  const implemented = Object.entries(shapes.optionalSourceAnswers).filter(([method]) => (has as string[]).includes(method));
+  const verify = async (request: WebhookRequest, connection: Settings): Promise<VerificationResult> => {
     // The body is too long for the process, so only the host's check of the signature decides.
     if (signature && request.body.byteLength > limits.sent / 2) return { ok: true };
-    return ask(call, target("verify"), shapes.verdict, [
-      { headers: request.headers, body: Buffer.from(request.body).toString("base64") },
-      mask(connection),
-    ]);
+    const sent = { headers: request.headers, body: Buffer.from(request.body).toString("base64") };
+    return ask(call, { ...of, method: "verify" }, shapes.verdict, [sent, mask(connection)]);
   };
   return {
     about,
     secrets,
     required,
-    ...(signature && { signature: signature as NonNullable<Source["signature"]> }),
+    ...(signature && { signature }),
     connection: connectionSchema(declaration.connection),
-    verify: withSignature(signature, asVerdict),
-    parse: (request) => ask(call, target("parse"), shapes.sourceEvent, [request]),
-    account: callWithoutArgument("account", shapes.account),
-    check: callWithoutArgument("check", shapes.accountReport),
-    deliver: callWithArgument("deliver", shapes.postedComment),
-    find: callWithArgument("find", shapes.postedComment.nullable()),
-    ...(has.includes("findAll") && { findAll: callWithArgument("findAll", shapes.postedComment.array().max(1_000)) }),
-    ...(has.includes("retract") && {
-      retract: (post: unknown, comment: unknown, use: AnyCall) =>
-        ask(call, target("retract"), shapes.noResult, [post, comment], callOf(use, mask)),
-    }),
-    ...(has.includes("react") && {
-      react: (subject: unknown, reaction: unknown, use: AnyCall) =>
-        ask(call, target("react"), shapes.noResult, [subject, reaction], callOf(use, mask)),
-    }),
-    ...(has.includes("update") && {
-      update: (post: unknown, comment: unknown, use: AnyCall) =>
-        ask(call, target("update"), shapes.postedComment, [post, comment], callOf(use, mask)),
-    }),
-    ...(has.includes("poll") && { poll: callWithArgument("poll", shapes.pollResult) }),
-    ...(has.includes("createIssue") && { createIssue: callWithArgument("createIssue", shapes.createdIssue) }),
-    ...(has.includes("projectId") && { projectId: callWithArgument("projectId", shapes.projectId) }),
-    ...(has.includes("describe") && { describe: callWithArgument("describe", shapes.subjectDetails) }),
-    ...(has.includes("standing") && { standing: callWithArgument("standing", shapes.standing) }),
-    ...(has.includes("checkWebhook") && { checkWebhook: callWithArgument("checkWebhook", shapes.webhookReport) }),
-    ...(has.includes("closeIssue") && { closeIssue: callWithArgument("closeIssue", shapes.noResult) }),
-  } as Source;
+    verify: withSignature(signature, verify),
+    parse: (request: WebhookPayload) => ask(call, { ...of, method: "parse" }, shapes.sourceEvent, [request]),
+    ...functions(of, { ...shapes.sourceAnswers, ...Object.fromEntries(implemented) }, call, mask),
+  } as unknown as Source;
 }
 
 type Settings = Readonly<Record<string, unknown>>;
@@ -136,8 +105,6 @@ function checkSignature(
 
 function tool(name: string, declaration: DeclaredContributions["tools"][string], call: Caller, mask: Mask): Tool {
   const { about, category, effect, idempotent, keeps_private, find, input } = declaration;
-  const callWithInput = (method: string) => (argument: unknown, use: AnyCall) =>
-    ask(call, { kind: "tools", name, method }, shapes.json, [argument], callOf(use, mask));
   const members = typeof input.properties === "object" && input.properties !== null ? Object.keys(input.properties) : [];
   return {
     about,
@@ -148,29 +115,18 @@ function tool(name: string, declaration: DeclaredContributions["tools"][string],
     // The process validates with the plugin's own schema, the host with the JSON Schema of it.
     input: z.looseObject(Object.fromEntries(members.map((member) => [member, z.unknown()]))),
     output: z.unknown(),
-    run: callWithInput("run"),
-    ...(find && { find: callWithInput("find") }),
+    ...functions({ kind: "tools", name }, { run: shapes.json, ...(find && { find: shapes.json }) }, call, mask),
   } as unknown as Tool;
 }
 
 function knowledge(
   name: string,
-  declaration: DeclaredContributions["knowledge"][string],
+  { about, config, secrets }: DeclaredContributions["knowledge"][string],
   call: Caller,
   mask: Mask,
 ): KnowledgeConnector {
-  const { about, config, secrets } = declaration;
-  const callWithArgument =
-    <S extends z.ZodType>(method: string, shape: S) =>
-    (first: unknown, use: AnyCall) =>
-      ask(call, { kind: "knowledge", name, method }, shape, [first], callOf(use, mask));
-  return {
-    about,
-    secrets,
-    config: connectionSchema(config),
-    list: callWithArgument("list", shapes.pageList),
-    read: callWithArgument("read", shapes.pages),
-  };
+  const own = functions({ kind: "knowledge", name }, shapes.knowledgeAnswers, call, mask);
+  return { about, secrets, config: connectionSchema(config), ...own } as unknown as KnowledgeConnector;
 }
 
 /** The process validates the input with the plugin's own schema. */
@@ -186,18 +142,25 @@ const route = (name: string, { about, method, scope, raw }: DeclaredContribution
   },
 });
 
-function functions<T>(
+/**
+ * Functions of a contribution, with the shapes of their answers. With `mask`, the last argument of each is the object of its call, whose
+ * settings are masked.
+ */
+const functions = (
   of: Pick<Target, "kind" | "name">,
-  about: string,
   answers: Readonly<Record<string, z.ZodType>>,
   call: Caller,
-): T {
-  const methods = Object.entries(answers).map(([method, shape]) => [
-    method,
-    (...args: unknown[]) => ask(call, { ...of, method }, shape, args),
-  ]);
-  return { about, ...Object.fromEntries(methods) } as T;
-}
+  mask?: Mask,
+): Record<string, (...args: unknown[]) => Promise<unknown>> =>
+  Object.fromEntries(
+    Object.entries(answers).map(([method, shape]) => [
+      method,
+      (...args) => {
+        const options = mask && callOf(args.pop() as AnyCall, mask);
+        return ask(call, { ...of, method }, shape, args, options);
+      },
+    ]),
+  );
 
 function useCase(name: string, about: string, call: Caller): UseCase {
   const target = (method: string): Target => ({ kind: "useCases", name, method });

@@ -51,9 +51,9 @@ export const sourceEvent = z.object({
   thread: shortText.nullish(),
   incomplete: z.boolean().optional(),
 });
-export const account = z.string().max(500).nullable();
+const account = z.string().max(500).nullable();
 /** A check without a report returns nothing. */
-export const accountReport = z
+const accountReport = z
   .object({
     may_write: z.boolean().nullish(),
     rate_limit: z
@@ -62,11 +62,11 @@ export const accountReport = z
   })
   .nullish()
   .transform((report) => report ?? undefined);
-export const postedComment = z.object({ id: shortText, url: shortText });
+const postedComment = z.object({ id: shortText, url: shortText });
 const webhookPayload = z.object({ headers: z.record(z.string(), shortText), payload: json });
 export const pollResult = z.object({ events: list(webhookPayload), cursor: z.string().max(100_000) });
-export const createdIssue = z.object({ key: shortText, url: shortText, event: webhookPayload.nullable() });
-export const subjectDetails = z.object({
+const createdIssue = z.object({ key: shortText, url: shortText, event: webhookPayload.nullable() });
+const subjectDetails = z.object({
   subject: z.object({ project: shortText, issue: shortText }).optional(),
   title: shortText.nullable(),
   state: shortText.nullable(),
@@ -75,9 +75,9 @@ export const subjectDetails = z.object({
   url: shortText.nullable(),
   names: z.record(shortText, shortText).optional(),
 });
-export const standing = author.shape.standing;
+const standing = author.shape.standing;
 const names = z.array(shortText).max(1_000);
-export const webhookReport = z.object({
+const webhookReport = z.object({
   id: shortText.nullable(),
   active: z.boolean(),
   configured: names,
@@ -86,14 +86,30 @@ export const webhookReport = z.object({
   notes: names,
   changed: z.enum(["created", "updated"]).nullable(),
 });
-export const projectId = z.string().max(1_000);
-export const noResult = z.unknown().transform(() => undefined);
+const projectId = z.string().max(1_000);
+const noResult = z.unknown().transform(() => undefined);
+
+/** The functions of every source whose last argument is the object of the call, and those that a source may omit. */
+export const sourceAnswers = { account, check: accountReport, deliver: postedComment, find: postedComment.nullable() } as const;
+export const optionalSourceAnswers = {
+  poll: pollResult,
+  createIssue: createdIssue,
+  closeIssue: noResult,
+  projectId,
+  findAll: postedComment.array().max(1_000),
+  retract: noResult,
+  react: noResult,
+  update: postedComment,
+  standing,
+  describe: subjectDetails,
+  checkWebhook: webhookReport,
+} as const;
 
 export const pageList = z.object({
   pages: list(z.object({ id: shortText, revision: shortText })),
   cursor: z.string().max(100_000).nullable(),
 });
-export const pages = z
+const pages = z
   .array(
     z.object({
       id: shortText,
@@ -107,6 +123,7 @@ export const pages = z
     }),
   )
   .max(100);
+export const knowledgeAnswers = { list: pageList, read: pages } as const;
 
 const memory = z.object({
   id: shortText,

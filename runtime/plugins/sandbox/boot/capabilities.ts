@@ -12,22 +12,12 @@ export interface Facts {
   readonly trackers?: readonly string[];
 }
 
-/** All capabilities that a plugin may name in `needs`. */
-export const capabilityNames: readonly string[] = [
-  "log",
-  "fetch",
-  "secret",
-  "embed",
-  "operations",
-  "vectors",
-  "offload",
-  "throttle",
-  "trackers",
-];
-
 type OffloadedFunctions = Readonly<Record<string, (...input: unknown[]) => unknown>>;
 
-/** The capabilities that a plugin names in `needs`. Each sends requests to the host. */
+/**
+ * The capabilities that a plugin names in `needs`. Each sends requests to the host. Reading another one throws an error that says
+ * so.
+ */
 export function proxies(needs: readonly string[], facts: Facts, offloaded: OffloadedFunctions = {}): Record<string, unknown> {
   const all: Record<string, unknown> = {
     log: (message: string, fields?: unknown) => notify("log", { message: String(message), fields: fields ?? {} }),
@@ -60,7 +50,14 @@ export function proxies(needs: readonly string[], facts: Facts, offloaded: Offlo
         ask("trackers.projectId", { source, name, key }, signal),
     },
   };
-  return Object.fromEntries(needs.map((need) => [need, all[need]]));
+  const granted = Object.fromEntries(needs.map((need) => [need, all[need]]));
+  for (const name of Object.keys(all).filter((one) => !needs.includes(one)))
+    Object.defineProperty(granted, name, {
+      get: () => {
+        throw new Error(`it uses the capability "${name}"; add "${name}" to needs in definePlugin`);
+      },
+    });
+  return granted;
 }
 
 /** `fetch` through the host, which checks the host and the method and adds credentials. */

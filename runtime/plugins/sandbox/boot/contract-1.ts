@@ -1,5 +1,5 @@
 import { fromBase64 } from "./bytes.ts";
-import { capabilityNames, type Facts, proxies } from "./capabilities.ts";
+import { type Facts, proxies } from "./capabilities.ts";
 import { BootError, issueMessage as messageOf } from "./errors.ts";
 import { ask } from "./peer.ts";
 
@@ -55,7 +55,8 @@ export class Contract1 {
       throw new BootError("BAD_CONFIG", `${plugin.id}: its settings are not valid: ${messageOf(error)}`);
     }
     try {
-      const contributions = await plugin.setup(contextOf(plugin, facts, parsed));
+      const capabilities = proxies(plugin.needs, facts, plugin.offloaded);
+      const contributions = await plugin.setup(Object.assign(capabilities, { config: parsed }));
       if (typeof contributions !== "object" || contributions === null)
         throw new Error("it must return an object of contributions");
       this.#contributions = contributions as Contributions;
@@ -193,16 +194,4 @@ function outputOf(schema: Schema, result: unknown): unknown {
   } catch (error) {
     throw new BootError("failed", `what run returned does not match output: ${messageOf(error)}`);
   }
-}
-
-/** The argument of `setup`. Reading a capability that `needs` does not name throws an error that says so. */
-function contextOf({ needs, offloaded }: Plugin, facts: Facts, config: unknown): Record<string, unknown> {
-  const context = { ...proxies(needs, facts, offloaded), config };
-  for (const name of capabilityNames.filter((one) => !needs.includes(one)))
-    Object.defineProperty(context, name, {
-      get: () => {
-        throw new Error(`it uses the capability "${name}"; add "${name}" to needs in definePlugin`);
-      },
-    });
-  return context;
 }
