@@ -1,3 +1,4 @@
+import type { Problem } from "@signalbox/schema/problem";
 import { CONTRACT_VERSION, PLUGIN_BRAND, type Plugin, SDK_VERSION } from "@signalbox/sdk";
 import semver from "semver";
 import { CodedError } from "../platform/coded-error.ts";
@@ -23,6 +24,13 @@ export type RefusalCode =
 export class Refusal extends CodedError<RefusalCode> {
   override readonly name = "Refusal";
 }
+
+/** A handler for `catch` that throws a refusal as the problem that `toProblem` makes of it, and every other error unchanged. */
+export const throwRefusalAs =
+  (toProblem: (refusal: Refusal) => Problem) =>
+  (error: unknown): never => {
+    throw error instanceof Refusal ? toProblem(error) : error;
+  };
 
 /**
  * Major versions of the contract that this host supports, with the newest sdk of each: the current one and, if there is one, the

@@ -4,7 +4,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { causeOf } from "../platform/error-text.ts";
 import { issueText } from "../platform/issue-text.ts";
 import type { Vault } from "../platform/vault.ts";
-import { Refusal } from "./admit.ts";
+import { throwRefusalAs } from "./admit.ts";
 import { settingsPurpose } from "./installed-plugin.ts";
 import type { PluginManager } from "./plugin-manager.ts";
 import { findBundle, findPlugin, saveSettings, type VersionRow } from "./queries.ts";
@@ -46,10 +46,16 @@ export async function configure(
   if (version && row?.enabled && row.version === version.version && (isComplete || serves)) {
     const bytes = await findBundle(sql, id, version.version);
     const manifest = restrictPermissions(version.manifest, row.denied);
-    if (bytes) await tryWith(() => deps.manager.trial({ name: id, bytes: new Uint8Array(bytes), manifest }, after));
+    if (bytes)
+      await deps.manager
+        .trial({ name: id, bytes: new Uint8Array(bytes), manifest }, after)
+        .catch(throwRefusalAs(({ code, message }) => fieldProblem("settings", refusedText(code, message))));
   }
   await saveSettings(sql, id, Object.keys(after).length === 0 ? null : await deps.vault.seal(after, settingsPurpose(id)));
 }
+
+const refusedText = (code: string, message: string): string =>
+  `the plugin does not start with them (${code}: ${message}). The old settings still apply.`;
 
 export const storedSettings = async (id: string, sealed: string | null, vault: Vault): Promise<Record<string, string>> =>
   sealed === null ? {} : ((await vault.open(sealed, settingsPurpose(id))) as Record<string, string>);
@@ -96,16 +102,4 @@ function checkTypes({ config, contributes }: BuiltManifest, changes: Changes, se
     throw fieldProblem(field, issueText(wrong));
   }
   return connectionSchema(config).safeParse(settings).success;
-}
-
-async function tryWith(start: () => Promise<void>): Promise<void> {
-  try {
-    await start();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    throw fieldProblem(
-      "settings",
-      `the plugin does not start with them (${error.code}: ${error.message}). The old settings still apply.`,
-    );
-  }
 }

@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { fieldProblem, problem } from "@signalbox/schema/problem";
 import { type BuiltManifest, builtManifest, permissionDiff } from "@signalbox/sdk/manifest";
 import type { Sql } from "../platform/database/client.ts";
-import { admitDeclared, Refusal } from "./admit.ts";
+import { admitDeclared, throwRefusalAs } from "./admit.ts";
 import type { PluginManager } from "./plugin-manager.ts";
 import { findPlugin, findVersions, forgetDevVersions, insertVersion, useVersion } from "./queries.ts";
 import { restrictPermissions } from "./restrict-permissions.ts";
@@ -29,13 +29,9 @@ export async function installVersion(
   sql: Sql,
   manager: Pick<PluginManager, "isTaken" | "trial">,
 ): Promise<BuiltManifest> {
-  const { manifest, bytes } = await asBadRequest(async () => {
-    const read = readManifest(JSON.stringify(input.manifest));
-    const bundle = unpackBundle(input.bundle);
-    checkBundle(read, bundle);
-    admitDeclared(read, new Set());
-    return { manifest: read, bytes: bundle };
-  });
+  const { manifest, bytes } = await readVersion(input).catch(
+    throwRefusalAs(({ code, message }) => problem("bad_request", `${code}: ${message}`, { field: "manifest" })),
+  );
   const { id, version } = manifest;
   if (manager.isTaken(id))
     throw problem("conflict", `The id "${id}" belongs to a plugin that is built in or named in SIGNALBOX_PLUGINS.`);
@@ -56,10 +52,12 @@ export async function installVersion(
     permissionDiff(servingVersion.manifest, manifest).length === 0;
   const isNew = !versionsBefore.some((one) => one.version === version);
   // A plugin that is disabled or quarantined has no running version that could be lost.
-  if (inherits && isNew && plugin?.enabled && plugin.quarantine_code === null)
-    await asConflict(`${id} ${version} does not start, so ${servingVersion.version} keeps serving and nothing was stored`, () =>
-      manager.trial({ name: id, bytes, manifest: restrictPermissions(manifest, plugin.denied) }),
-    );
+  if (inherits && isNew && plugin?.enabled && plugin.quarantine_code === null) {
+    const what = `${id} ${version} does not start, so ${servingVersion.version} keeps serving and nothing was stored`;
+    await manager
+      .trial({ name: id, bytes, manifest: restrictPermissions(manifest, plugin.denied) })
+      .catch(throwRefusalAs(({ code, message }) => problem("conflict", `${what}: ${code}: ${message}`)));
+  }
   const stored = await insertVersion(sql, manifest, row);
   const versions = await findVersions(sql, id);
   const sameVersion = versions.find((one) => one.version === version);
@@ -74,18 +72,18 @@ export async function installVersion(
   return manifest;
 }
 
+/** Reads the manifest and the bundle. Throws a `Refusal` if they do not fit together or to this host. */
+async function readVersion({ manifest, bundle }: NewVersion): Promise<{ manifest: BuiltManifest; bytes: Uint8Array }> {
+  const read = readManifest(JSON.stringify(manifest));
+  const bytes = unpackBundle(bundle);
+  checkBundle(read, bytes);
+  admitDeclared(read, new Set());
+  return { manifest: read, bytes };
+}
+
 /** The package in an origin such as `@acme/clock@1.2.0`; `null` if the origin is not a package. */
 const publisherIn = (origin: string | undefined): string | null =>
   /^((?:@[^/@\s]+\/)?[^/@\s]+)@[^/\s]+$/.exec(origin ?? "")?.[1] ?? null;
-
-async function asConflict(what: string, run: () => Promise<void>): Promise<void> {
-  try {
-    await run();
-  } catch (error) {
-    if (error instanceof Refusal) throw problem("conflict", `${what}: ${error.code}: ${error.message}`);
-    throw error;
-  }
-}
 
 /** The same bytes with another manifest are another version, because the manifest contains the permissions. */
 function refuseOtherManifest(before: BuiltManifest, after: BuiltManifest): void {
@@ -108,14 +106,5 @@ function unpackBundle(bundle: string): Uint8Array {
     if ((error as { code?: unknown }).code === "ERR_BUFFER_TOO_LARGE")
       throw problem("too_large", `bundle: has more than ${maxBundle} bytes`, { field: "bundle" });
     throw fieldProblem("bundle", "must be compressed by gzip");
-  }
-}
-
-async function asBadRequest<T>(run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof Refusal) throw problem("bad_request", `${error.code}: ${error.message}`, { field: "manifest" });
-    throw error;
   }
 }

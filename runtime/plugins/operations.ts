@@ -4,7 +4,7 @@ import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
-import { Refusal } from "./admit.ts";
+import { throwRefusalAs } from "./admit.ts";
 import { configure, requireSettings, settingsToKeep, storedSettings } from "./configure.ts";
 import { describeInstalled, describeOwn, type PluginEntity } from "./describe.ts";
 import { installVersion } from "./install-version.ts";
@@ -75,10 +75,11 @@ export function pluginOperations(deps: PluginDeps): BoundOperation[] {
       const settings = await settingsToKeep(id, row?.settings ?? null, deps.vault);
       requireSettings(chosenVersion.manifest, { ...deps.environment(id), ...settings });
       const manifest = restrictPermissions(chosenVersion.manifest, row?.denied ?? null);
-      await asConflict(async () => {
+      const trial = async () => {
         checkBundle(chosenVersion.manifest, new Uint8Array(bytes));
         await manager.trial({ name: id, bytes: new Uint8Array(bytes), manifest }, settings);
-      });
+      };
+      await trial().catch(throwRefusalAs(({ code, message }) => problem("conflict", `${code}: ${message}`)));
       const serving = (await findPlugin(sql, id))?.version ?? null;
       // A rollback withdraws the version, so that the next rollback does not choose it again.
       const isRollback =
@@ -169,13 +170,4 @@ async function requireInstalled(sql: Sql, id: string, manager: PluginManager): P
   const versions = await findVersions(sql, id);
   if (versions.length === 0) throw notFound(id);
   return versions;
-}
-
-async function asConflict(run: () => Promise<void>): Promise<void> {
-  try {
-    await run();
-  } catch (error) {
-    if (error instanceof Refusal) throw problem("conflict", `${error.code}: ${error.message}`);
-    throw error;
-  }
 }
