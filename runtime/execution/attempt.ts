@@ -222,7 +222,8 @@ async function recordFailure(
   // An unexpected error may be transient, and the transcript makes another attempt safe.
   const retry = (failure?.retryable ?? true) && execution.failures < deps.retryLimit;
   const retryAfterMs = Math.min(failure?.retryAfterMs ?? 0, maxRetryAfterMs);
-  if (reason === undefined) deps.log.error("execution failed unexpectedly", { execution_id: execution.id, error });
+  const isExplained = failure !== null || (error instanceof Problem && error.cause === undefined);
+  if (!isExplained) deps.log.error("execution failed unexpectedly", { execution_id: execution.id, error });
   const patch = retry
     ? {
         state: "queued" as const,

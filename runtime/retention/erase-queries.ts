@@ -68,7 +68,10 @@ const portion = 500;
  * failure, the erasure can be repeated, because the events that are left still name their author.
  */
 export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<ErasureCounts, "cancelled">> {
-  const events = (await sql<{ id: string }[]>`select id from (${eventsOf(sql, target)}) e order by id`).map(({ id }) => id);
+  // Those of one issue follow each other, because a portion reads all executions of its issues.
+  const rows = await sql<{ id: string }[]>`
+    select id from webhook_events where id in (${eventsOf(sql, target)}) order by subject, id`;
+  const events = rows.map(({ id }) => id);
   const others = target.project_id === null ? [] : await listOthers(sql, target.project_id, events);
   const counts = { events: 0, executions: 0, steps: 0 };
   const add = (more: typeof counts) => {

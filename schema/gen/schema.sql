@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 7e8b9d7dfb2f1c45
+-- Made from be72bdc6b8e9828d
 
 create extension if not exists vector;
 
@@ -506,7 +506,9 @@ CREATE OR REPLACE FUNCTION reject_proposals()
 AS $function$
 begin
   update execution_steps
-  set state = 'rejected', decided_at = coalesce(decided_at, now()), error = 'The execution was cancelled.'
+  set state = 'rejected', decided_at = now(), decided_by = null,
+    error = case when decided_at is null then 'The execution was cancelled.'
+      else 'It was approved, but the execution was cancelled before it was written.' end
   where execution_id = new.id and state = 'proposed';
   return null;
 end $function$

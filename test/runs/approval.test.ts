@@ -184,7 +184,8 @@ describeOnDatabases("approval", (database) => {
     const pause = { scope: "all", reason: "to decide before it is written" };
     expect((await world.service.post("/api/pause", pause)).status).toBe(200);
     expect((await decide(partly.id, "approve", { proposals: [note?.id] })).body.state).toBe("queued");
-    expect(await cancelled(partly.id)).toEqual([{ ...rejected, decided_by: "anonymous" }, rejected]);
+    const error = "It was approved, but the execution was cancelled before it was written.";
+    expect(await cancelled(partly.id)).toEqual([{ ...rejected, error }, rejected]);
     expect((await world.service.post("/api/resume", { scope: "all" })).status).toBe(200);
     expect(partly.texts()).toEqual([]);
   });
