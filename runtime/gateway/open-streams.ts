@@ -14,8 +14,8 @@ import { TaskStream } from "./task-stream.ts";
 const streamSeconds = 15;
 /** Interval at which this replica renews its streams and looks for offers whose message was lost, in milliseconds. */
 const sweepMs = 3_000;
-/** Time in which an agent that closed its last stream can connect again, for example after a restart, and keeps its tasks. */
-const graceSeconds = 3;
+/** Time in which an agent that closed its last stream can connect again and keeps its tasks, seconds. 0: its tasks go to the LLM at once. */
+const graceSeconds: number = 0;
 
 interface OpenStreamsOptions {
   readonly sql: Sql;
