@@ -6,7 +6,6 @@ import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { type Loop, startLoop } from "../platform/loop.ts";
 import { AgentStreams } from "./agent-streams.ts";
-import { releaseStream, withdrawFromAbsent } from "./offer-queries.ts";
 import * as queries from "./queries.ts";
 import { TaskStream } from "./task-stream.ts";
 
@@ -14,8 +13,6 @@ import { TaskStream } from "./task-stream.ts";
 const streamSeconds = 15;
 /** Interval at which this replica renews its streams and looks for offers whose message was lost, in milliseconds. */
 const sweepMs = 3_000;
-/** Time in which an agent that closed its last stream can connect again and keeps its tasks, seconds. 0: its tasks go to the LLM at once. */
-const graceSeconds: number = 0;
 
 interface OpenStreamsOptions {
   readonly sql: Sql;
@@ -30,7 +27,6 @@ export class OpenStreams {
   readonly #options: OpenStreamsOptions;
   readonly #agents = new Map<string, AgentStreams>();
   readonly #leaving = new Set<Promise<void>>();
-  readonly #graces = new Set<NodeJS.Timeout>();
   readonly #sweeps: Loop;
 
   constructor(options: OpenStreamsOptions) {
@@ -62,7 +58,6 @@ export class OpenStreams {
   /** Waits until the tasks of ended streams are back in the queue. */
   async close(): Promise<void> {
     await Promise.all([this.#sweeps.stop(), ...this.#leaving]);
-    for (const timer of this.#graces) clearTimeout(timer);
   }
 
   #finished(executionId: string): void {
@@ -84,7 +79,7 @@ export class OpenStreams {
     const { sql, log, leaseSeconds, keys } = this.#options;
     const agent: AgentStreams = new AgentStreams(agentId, {
       take: (slots) => queries.claimOffered(sql, agentId, { slots, leaseSeconds, keys }),
-      release: (streamId) => this.#release(agent, streamId, 0),
+      release: (streamId) => this.#release(agent, streamId),
       onError: (error) => log.warn("failed to take offered executions; retrying", { agent_id: agentId, error }),
     });
     return agent;
@@ -93,31 +88,13 @@ export class OpenStreams {
   async #leave(agent: AgentStreams, stream: TaskStream): Promise<void> {
     agent.streams.delete(stream.id);
     if (agent.streams.size === 0 && this.#agents.get(agent.agentId) === agent) this.#agents.delete(agent.agentId);
-    // A stream that the service ended has an agent that is not working, or may not connect again.
-    const grace = stream.isEnded ? 0 : graceSeconds;
-    await this.#release(agent, stream.id, grace);
-    if (grace > 0 && agent.streams.size === 0) this.#endGraceLater(agent.agentId);
+    await this.#release(agent, stream.id);
   }
 
-  /** Without a message, other replicas would see only at their next look that the agent has not connected again. */
-  #endGraceLater(agentId: string): void {
-    const { sql, bus, log } = this.#options;
-    const end = async () => {
-      if (this.#agents.has(agentId)) return;
-      await bus.publish("streams");
-      if (await withdrawFromAbsent(sql, agentId)) await bus.publish("queue");
-    };
-    const timer = setTimeout(() => {
-      this.#graces.delete(timer);
-      end().catch((error) => log.warn("failed to withdraw offers; they will expire", { agent_id: agentId, error }));
-    }, graceSeconds * 1000);
-    this.#graces.add(timer);
-  }
-
-  async #release(agent: AgentStreams, streamId: string, grace: number): Promise<void> {
+  async #release(agent: AgentStreams, streamId: string): Promise<void> {
     const { sql, bus, log } = this.#options;
     try {
-      const released = await releaseStream(sql, streamId, agent.agentId, grace);
+      const released = await queries.releaseStream(sql, streamId, agent.agentId);
       // Runs first, so that no execution is offered to an agent that has disconnected.
       if (agent.streams.size === 0) await bus.publish("streams");
       if (released) await bus.publish("queue");

@@ -93,9 +93,7 @@ export async function insertStream(
   stream: { id: string; agent_id: string; session_hash: string },
   seconds: number,
 ): Promise<void> {
-  await sql`
-    with departures as (delete from agent_departures where until < now() or agent_id = ${stream.agent_id})
-    delete from agent_streams where expires_at < now()`;
+  await sql`delete from agent_streams where expires_at < now()`;
   await sql`insert into agent_streams ${sql({ ...stream, expires_at: new Date(Date.now() + seconds * 1000).toISOString() })}`;
 }
 
@@ -112,10 +110,9 @@ export async function renewStreams(
   return new Set(rows.map((row) => row.id));
 }
 
-/** Agents that have an open stream on any replica, or closed their last one a moment ago. */
+/** Agents that have an open stream on any replica. */
 export async function connectedAgents(sql: Queryable): Promise<Set<string>> {
-  const rows = await sql<{ agent_id: string }[]>`
-    select agent_id from agent_streams where expires_at > now() union select agent_id from agent_departures where until > now()`;
+  const rows = await sql<{ agent_id: string }[]>`select distinct agent_id from agent_streams where expires_at > now()`;
   return new Set(rows.map((row) => row.agent_id));
 }
 
@@ -186,6 +183,21 @@ export const extendOffers = (sql: Queryable, agentIds: readonly string[], second
       select id from task_executions
       where state = 'queued' and offered_to = any(${agentIds as string[]}::text[]) and offered_until > now()
       order by id for update) and ${asyncCommit(sql)}`;
+
+/** Deletes a stream and requeues the tasks that it had leased. If it was the agent's last stream, offers to the agent end, too. */
+export async function releaseStream(sql: Sql, streamId: string, agentId: string): Promise<boolean> {
+  const released = await sql`
+    update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null, stream_id = null
+    where id in (select id from task_executions where state = 'running' and stream_id = ${streamId} order by id for update)`;
+  await sql`delete from agent_streams where id = ${streamId}`;
+  const withdrawnOffers = await sql`
+    update task_executions set offered_until = now()
+    where id in (
+      select id from task_executions where state = 'queued' and offered_to = ${agentId} and offered_until > now()
+        and not exists (select 1 from agent_streams where agent_id = ${agentId} and expires_at > now())
+      order by id for update)`;
+  return released.count + withdrawnOffers.count > 0;
+}
 
 export interface LeasedTask {
   readonly id: string;

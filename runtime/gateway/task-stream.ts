@@ -17,11 +17,6 @@ export class TaskStream {
     this.#maxLeased = Math.max(1, maxLeased);
   }
 
-  /** Whether the service ended it. */
-  get isEnded(): boolean {
-    return this.#ended !== null;
-  }
-
   /** How many more executions it can receive. */
   get room(): number {
     return this.#ended ? 0 : this.#maxLeased - this.leasedIds.size;

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from be72bdc6b8e9828d
+-- Made from 3d6e9c60a6476591
 
 create extension if not exists vector;
 
@@ -643,12 +643,6 @@ create table agent_capabilities (
   created_at timestamp(3) with time zone default now() not null,
   constraint agent_capabilities_pkey PRIMARY KEY (id),
   constraint agent_capabilities_agent_id_capability_key UNIQUE (agent_id, capability)
-);
-
-create unlogged table agent_departures (
-  agent_id text not null,
-  until timestamp(3) with time zone not null,
-  constraint agent_departures_pkey PRIMARY KEY (agent_id)
 );
 
 create table agent_sessions (
