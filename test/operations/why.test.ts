@@ -16,11 +16,7 @@ const ticketSecret = ["shared", "with", "the", "sender"].join("-");
 beforeAll(async () => {
   world = await startWorld({
     tasks: ["first"],
-    env: {
-      EXECUTION_RETRY_LIMIT: "0",
-      UPDATE_DEBOUNCE_SECONDS: "0",
-      PLUGIN_TICKETS__WEBHOOK_SECRET: ticketSecret,
-    },
+    env: { EXECUTION_RETRY_LIMIT: "0", UPDATE_DEBOUNCE_SECONDS: "0", PLUGIN_TICKETS__WEBHOOK_SECRET: ticketSecret },
   });
   const { service } = world;
   const mapping = { source: "alpha", event_name: "issues", action: "locked", canonical_trigger: "issue.locked" };
