@@ -1,9 +1,10 @@
 import { PluginError, type PluginErrorCode, redact, retryAfterMs, valueAt } from "@signalbox/sdk";
 
 const codes: Readonly<Record<number, PluginErrorCode>> = {
-  301: "not_found",
-  307: "not_found",
-  308: "not_found",
+  // Not `not_found`, with which a removal counts as done.
+  301: "conflict",
+  307: "conflict",
+  308: "conflict",
   400: "invalid_input",
   401: "unauthorized",
   403: "unauthorized",

@@ -158,7 +158,7 @@ export class Breakers {
 
   async #pass(caller: Caller, { key }: Target): Promise<void> {
     const { sql, delaySeconds } = this.#options;
-    const found = await tryAsProbe(sql, key, { execution: caller.id, issue: issueOf(caller) }, delaySeconds);
+    const found = await tryAsProbe(sql, key, caller.id, delaySeconds);
     if (!found) await this.#cache?.refresh();
     else if (!found.is_probe) throw new OutageError(found, null);
   }
@@ -176,19 +176,17 @@ export class Breakers {
     return this.#open(caller, target, failure);
   }
 
-  async #open(caller: Caller, { key, name, effect }: Target, failure: Failure): Promise<OutageError> {
+  async #open({ id, probes }: Caller, { key, name, effect }: Target, failure: Failure): Promise<OutageError> {
     const { sql, bus, report, delaySeconds, holdAfterSeconds } = this.#options;
     const asked_seconds = Math.min(failure.retryAfterMs ?? 0, maxRetryAfterMs) / 1000;
-    // An ambiguous failure has been met on two issues, and a server that requests a wait is the cause itself.
-    const suspect = failure.isAmbiguous || failure.retryAfterMs !== undefined ? null : issueOf(caller);
-    const outage = { key, name, effect, reason: failure.message, execution: caller.id, asked_seconds, suspect };
+    const outage = { key, name, effect, reason: failure.message, execution: id, asked_seconds };
     const { is_new, is_reported, open_seconds, ...breaker } = await openBreaker(sql, outage, delaySeconds);
     if (is_reported) {
       const context = { reason: failure.message, unavailable_since: breaker.opened_at, next_try_at: breaker.next_probe_at };
       report("error", `${name} is ${is_new ? "" : "still "}unavailable; executions wait for it`, context);
     }
     await bus.publish("breakers");
-    const isHeld = caller.probes === key && holdAfterSeconds > 0 && open_seconds >= holdAfterSeconds;
+    const isHeld = probes === key && holdAfterSeconds > 0 && open_seconds >= holdAfterSeconds;
     return new OutageError(breaker, failure, isHeld ? heldReason(breaker) : null);
   }
 
@@ -196,8 +194,8 @@ export class Breakers {
    * Whether an execution on another issue recently had an ambiguous failure, with no success since. If only one issue is
    * affected, its executions fail and are retried as usual. A refused credential stays refused, so its time does not matter.
    */
-  #othersFail(caller: Caller, target: Target, { isRefusal }: Failure): boolean {
-    const issue = issueOf(caller);
+  #othersFail({ id, subject }: Caller, target: Target, { isRefusal }: Failure): boolean {
+    const issue = subject ?? id;
     const previous = this.#ambiguousFailures.get(target.key);
     const now = performance.now();
     this.#ambiguousFailures.set(target.key, { issue, at: now });
@@ -235,9 +233,6 @@ export class Breakers {
     await bus.publish("queue");
   }
 }
-
-/** Without an issue, only the execution itself can be the cause of its failures. */
-const issueOf = ({ id, subject }: Caller): string => subject ?? id;
 
 /** The reason is shown on the issue, so it contains no details of the failure. */
 const heldReason = ({ name, opened_at }: Breaker): string =>

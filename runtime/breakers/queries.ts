@@ -34,8 +34,6 @@ interface Outage {
   readonly execution: string;
   /** The wait that the server requested, in seconds; 0 if it requested none. */
   readonly asked_seconds: number;
-  /** The issue of the execution, if its request may be the cause. */
-  readonly suspect: string | null;
 }
 
 /** A breaker after a failure. */
@@ -60,15 +58,14 @@ export async function openBreaker(
 ): Promise<OpenedBreaker> {
   const retryAt = sql`now() + make_interval(secs => ${asked_seconds}::float8)`;
   const [row] = await sql<[OpenedBreaker]>`
-    insert into breakers as b (key, name, effect, reason, suspect, next_probe_at)
-    values (${outage.key}, ${outage.name}, ${outage.effect}, ${outage.reason}, ${outage.suspect},
-      greatest(${afterFailures(sql, sql`0`, baseSeconds)}, ${retryAt}))
+    insert into breakers as b (key, name, effect, reason, next_probe_at)
+    values (${outage.key}, ${outage.name}, ${outage.effect}, ${outage.reason}, greatest(${afterFailures(sql, sql`0`, baseSeconds)}, ${retryAt}))
     on conflict (key) do update set
       reason = case when b.probe = ${execution} then excluded.reason else b.reason end,
       failures = b.failures + case when b.probe = ${execution} then 1 else 0 end,
       next_probe_at = greatest(${retryAt}, case when b.probe = ${execution} then ${afterFailures(sql, sql`b.failures`, baseSeconds)} else b.next_probe_at end),
       reported_at = case when b.reported_at < now() - ${reportEvery}::interval then now() else b.reported_at end,
-      probe = nullif(b.probe, ${execution}), suspect = case when b.suspect = excluded.suspect then b.suspect end
+      probe = nullif(b.probe, ${execution})
     returning ${members(sql)}, xmax = 0 as is_new, reported_at = now()::timestamptz(3) as is_reported,
       extract(epoch from now() - opened_at)::float8 as open_seconds`;
   return row;
@@ -78,13 +75,13 @@ export async function openBreaker(
 export async function tryAsProbe(
   sql: Sql,
   key: string,
-  { execution, issue }: { readonly execution: string; readonly issue: string },
+  execution: string,
   baseSeconds: number,
 ): Promise<(Breaker & { is_probe: boolean }) | undefined> {
   const [row] = await sql<(Breaker & { is_probe: boolean })[]>`
     with taken as (
       update breakers b set probe = ${execution}, next_probe_at = ${afterFailures(sql, sql`b.failures`, baseSeconds)}
-      where key = ${key} and (next_probe_at <= now() or suspect <> ${issue}) and ${isFree(sql)} returning key
+      where key = ${key} and next_probe_at <= now() and ${isFree(sql)} returning key
     )
     select ${members(sql)}, exists (select from taken) or probe is not distinct from ${execution} as is_probe from breakers where key = ${key}`;
   return row;
@@ -94,22 +91,20 @@ export async function tryAsProbe(
 const isFree = (sql: Queryable) => sql`not exists (select from task_executions p where p.id = b.probe and p.state = 'running')`;
 
 /**
- * Lets one execution pass each breaker whose next probe is due, or that only one issue has met so far, if the execution is on another
- * issue. Of the oldest thousand that wait for a breaker, it chooses the
+ * Lets one execution pass each breaker whose next probe is due. Of the oldest thousand that wait for a breaker, it chooses the
  * one with the fewest attempts, so that an execution that always fails does not block the others. Returns whether there was one,
  * and the milliseconds until the next probe is due.
  */
 export async function admitProbes(sql: Sql, baseSeconds: number): Promise<{ admitted: boolean; wait: number | null }> {
   const [row] = await sql<[{ admitted: boolean; wait: number | null }]>`
     with due as (
-      select key, suspect, next_probe_at <= now() as is_due from breakers b
-      where (next_probe_at <= now() or suspect is not null) and ${isFree(sql)} order by key for update skip locked
+      select key from breakers b where next_probe_at <= now() and ${isFree(sql)} order by key for update skip locked
     ), chosen as (
       select due.key, first.id from due cross join lateral (
         select id from (
           select x.id, x.attempts, x.created_at from task_executions x
           where x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
-            and need_of(x) = due.key and (due.is_due or ${issueOf(sql)} <> due.suspect) and (not exists (select from agent_streams) or blocking_key(x) = due.key) and (not exists (select from pauses) or pause_of(x) is null)
+            and need_of(x) = due.key and (not exists (select from agent_streams) or blocking_key(x) = due.key) and (not exists (select from pauses) or pause_of(x) is null)
             and not exists (select from task_executions r where r.subject = x.subject and r.state = 'running')
           order by x.created_at, x.id limit 1000) oldest
         order by attempts, created_at, id limit 1) first
@@ -121,9 +116,6 @@ export async function admitProbes(sql: Sql, baseSeconds: number): Promise<{ admi
       (select (extract(epoch from min(next_probe_at) - now()) * 1000)::float8 from breakers where next_probe_at > now()) as wait`;
   return row;
 }
-
-/** The issue of the execution `x`; without one, only the execution itself is suspected. */
-const issueOf = (sql: Queryable) => sql`coalesce(x.subject, x.id::text)`;
 
 /** The closed breaker, and the number of executions that waited for it and are queued again. `undefined` if it was not open. */
 export async function closeBreaker(sql: Sql, key: string): Promise<(Breaker & { released: number }) | undefined> {

@@ -102,8 +102,10 @@ export function wrapText(text: string, columns: number, indent = "", first = "")
 export const toSecond = (time: string): string => time.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z$/, "$1Z");
 
 const isPlain = (value: unknown): boolean =>
-  value === null || ["string", "number", "boolean"].includes(typeof value) || (Array.isArray(value) && value.every(isText));
-const isText = (value: unknown): boolean => typeof value === "string" || typeof value === "number";
+  value === null ||
+  ["string", "number", "boolean"].includes(typeof value) ||
+  (Array.isArray(value) && value.every(isTextOrNumber));
+const isTextOrNumber = (value: unknown): boolean => typeof value === "string" || typeof value === "number";
 
 const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
 

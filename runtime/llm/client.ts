@@ -199,7 +199,7 @@ export function classify(error: unknown, endpoint: Endpoint): unknown {
   if (error instanceof SyntaxError || error instanceof TypeError)
     return new Failure(`The LLM's answer could not be read: ${error.message}`, {
       retryable: true,
-      unreadable: true,
+      unreadable: error.message === brokenOff || error instanceof SyntaxError,
       cause: error,
     });
   return error;

@@ -4,6 +4,7 @@ import { abortable } from "../platform/abortable.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { storableText } from "../platform/json.ts";
 import { toFailure } from "../platform/reconcile.ts";
+import { maxRetryAfterMs } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Receiver } from "../webhooks/receive.ts";
 import { type ClaimedPollSource, finishPoll, type PollSource } from "./queries.ts";
@@ -52,7 +53,10 @@ export async function pollOnce(
     signal.throwIfAborted();
     const { message, retryAfterMs } = toFailure(error);
     const text = storableText(`${pollSource.source} could not be polled: ${message}`.slice(0, 2000));
-    await finishPoll(deps.sql, pollSource, lease, { error: text, waitSeconds: Math.ceil((retryAfterMs ?? 0) / 1000) });
+    await finishPoll(deps.sql, pollSource, lease, {
+      error: text,
+      waitSeconds: Math.ceil(Math.min(retryAfterMs ?? 0, maxRetryAfterMs) / 1000),
+    });
     throw problem("bad_gateway", text, { cause: error });
   }
   const receipts = await Promise.all(batch.events.map((event) => deps.receiver.acceptEvent(connection, event, { polled: true })));

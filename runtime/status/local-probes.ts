@@ -52,7 +52,7 @@ const findingsOf = (kind: string, rows: readonly LastRun[]): Finding[] =>
     const name = `${kind}:${part}`;
     if (error !== null) return { name, state: "failed", message: error, next_try_at };
     if (late_since !== null)
-      return { name, state: "degraded", message: `it has been due since ${late_since}: other work or a rate limit delays it` };
+      return { name, state: "degraded", message: `it has been due since ${late_since}, and no replica has polled it yet` };
     return { name, state: "ok", message: has_run ? "the last run succeeded" : "it has not run yet", next_try_at };
   });
 

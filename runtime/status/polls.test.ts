@@ -25,6 +25,6 @@ test("a poll source that fails or is late is shown, even if a hundred others wor
   expect(late).toMatchObject({
     name: "poll:alpha octo/app140",
     state: "degraded",
-    message: expect.stringMatching(/^it has been due since \S+Z: other work or a rate limit delays it$/),
+    message: expect.stringMatching(/^it has been due since \S+Z, and no replica has polled it yet$/),
   });
 });

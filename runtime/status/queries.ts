@@ -87,7 +87,7 @@ export const listPolls = (sql: Queryable): Promise<LastRun[]> =>
     select source || ' ' || project_id as name, last_error as error, next_poll_at as next_try_at,
       last_polled_at is not null as has_run,
       case when next_poll_at < now() - interval '10 minutes' then next_poll_at end as late_since
-    from poll_sources where enabled order by last_error is null, next_poll_at, id limit 100`;
+    from poll_sources where enabled order by last_error is null, next_poll_at >= now() - interval '10 minutes', id limit 100`;
 
 export const listMcpServers = (sql: Queryable): Promise<LastRun[]> =>
   sql<LastRun[]>`

@@ -24,8 +24,8 @@ export const findSubjects = (sql: Queryable, subjects: readonly string[], limit:
   sql<FoundSubject[]>`
     select found.*, ${titleOf(sql, sql`found.subject`)} as title from (
       select subject, count(*) as events, max(received_at) as last_event_at from webhook_events
-      where subject = any(${subjects as string[]}::text[]) group by subject order by last_event_at desc limit ${limit}) found
-    order by last_event_at desc`;
+      where subject = any(${subjects as string[]}::text[]) group by subject order by last_event_at desc, subject desc limit ${limit}) found
+    order by last_event_at desc, subject desc`;
 
 export async function findTitle(sql: Queryable, subject: string): Promise<string | null> {
   const [row] = await sql<[{ title: string | null }]>`select ${titleOf(sql, sql`${subject}::text`)} as title`;

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 3d6e9c60a6476591
+-- Made from 6c1082af7ab81d97
 
 create extension if not exists vector;
 
@@ -743,7 +743,6 @@ create table breakers (
   next_probe_at timestamp(3) with time zone not null,
   probe uuid,
   reported_at timestamp(3) with time zone default now() not null,
-  suspect text,
   constraint breakers_pkey PRIMARY KEY (key)
 );
 

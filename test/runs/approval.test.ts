@@ -80,7 +80,33 @@ describeOnDatabases("approval", (database) => {
     expect(done.proposals.map(({ state }) => state)).toEqual(["applied", "applied"]);
   });
 
-  // Only a crash depends on the database.
+  test("cancelled while it runs or is queued: proposals are rejected, whether they are decided or not", async () => {
+    await policy({ staged: true });
+    const cancelled = async (id: string) => {
+      expect((await world.service.post(`/api/task-executions/${id}/cancel`)).status).toBe(200);
+      return (await read(id)).proposals.map(({ state, error, decided_by }) => ({ state, error, decided_by }));
+    };
+    const rejected = { state: "rejected", error: "The execution was cancelled.", decided_by: null };
+
+    // The model has proposed a comment, and has not answered yet.
+    world.model.answerWith({ when: "a person has to approve it first", reply: { hang: true } });
+    const { body } = await world.service.webhook(issueOpened({ repo, number: ++issue }));
+    const running = String(body.executions?.[0]?.id);
+    await eventually(async () => (await read(running)).proposals.length > 0);
+    expect(await cancelled(running)).toEqual([rejected]);
+
+    const partly = await proposed();
+    const [note] = (await read(partly.id)).proposals;
+    const pause = { scope: "all", reason: "to decide before it is written" };
+    expect((await world.service.post("/api/pause", pause)).status).toBe(200);
+    expect((await decide(partly.id, "approve", { proposals: [note?.id] })).body.state).toBe("queued");
+    const error = "It was approved, but the execution was cancelled before it was written.";
+    expect(await cancelled(partly.id)).toEqual([{ ...rejected, error }, rejected]);
+    expect((await world.service.post("/api/resume", { scope: "all" })).status).toBe(200);
+    expect(partly.texts()).toEqual([]);
+  });
+
+  // Only crashes and triggers depend on the database.
   if (database !== anyDatabase()) return;
   test("staged: every write is proposed, and written in parts, in order, as it was proposed", async () => {
     await policy({ staged: true });
@@ -162,32 +188,6 @@ describeOnDatabases("approval", (database) => {
     expect((await world.service.post(`/api/task-executions/${cancelled.id}/cancel`)).status).toBe(200);
     expect((await read(cancelled.id)).proposals.map(({ state }) => state)).toEqual(["rejected", "rejected"]);
     expect([...texts(), ...cancelled.texts()]).toEqual([]);
-  });
-
-  test("cancelled while it runs or is queued: proposals are rejected, whether they are decided or not", async () => {
-    await policy({ staged: true });
-    const cancelled = async (id: string) => {
-      expect((await world.service.post(`/api/task-executions/${id}/cancel`)).status).toBe(200);
-      return (await read(id)).proposals.map(({ state, error, decided_by }) => ({ state, error, decided_by }));
-    };
-    const rejected = { state: "rejected", error: "The execution was cancelled.", decided_by: null };
-
-    // The model has proposed a comment, and has not answered yet.
-    world.model.answerWith({ when: "a person has to approve it first", reply: { hang: true } });
-    const { body } = await world.service.webhook(issueOpened({ repo, number: ++issue }));
-    const running = String(body.executions?.[0]?.id);
-    await eventually(async () => (await read(running)).proposals.length > 0);
-    expect(await cancelled(running)).toEqual([rejected]);
-
-    const partly = await proposed();
-    const [note] = (await read(partly.id)).proposals;
-    const pause = { scope: "all", reason: "to decide before it is written" };
-    expect((await world.service.post("/api/pause", pause)).status).toBe(200);
-    expect((await decide(partly.id, "approve", { proposals: [note?.id] })).body.state).toBe("queued");
-    const error = "It was approved, but the execution was cancelled before it was written.";
-    expect(await cancelled(partly.id)).toEqual([{ ...rejected, error }, rejected]);
-    expect((await world.service.post("/api/resume", { scope: "all" })).status).toBe(200);
-    expect(partly.texts()).toEqual([]);
   });
 
   test("a write that the tracker refuses for good fails; the others are written", async () => {

@@ -156,20 +156,3 @@ test("failures on one issue use up its attempts; a refusal fails immediately", a
   expect(await ended(await open())).toMatchObject({ state: "failed", error: expect.stringContaining("401") });
   expect(await check("connection:alpha")).toMatchObject({ state: "ok" });
 });
-
-test("a request for which the proxy closes the connection keeps no other issue waiting", { timeout: 120_000 }, async () => {
-  // The first probe is due after five minutes.
-  const env = { EXECUTION_RETRY_LIMIT: "0", EXECUTION_RETRY_DELAY_SECONDS: "600" };
-  await using other = await startWorld({ tasks: ["first"], env });
-  other.model.fault({ path: "chat", body: `#1\\.`, how: "destroy", times: 0 });
-  const send = async (number: number) => (await other.service.webhook(issueOpened({ repo, number }))).body;
-  const broken = await send(1);
-  await eventually(async () => {
-    const { body } = await other.service.get<{ checks: Check[] }>("/api/status");
-    return body.checks.some((one) => one.name === "model" && one.message.includes("executions wait"));
-  });
-  const { event_id } = await send(2);
-  expect((await waitForExecutions(other.service, { event_id }))[0]).toMatchObject({ state: "succeeded" });
-  const [failed] = await waitForExecutions(other.service, { event_id: broken.event_id });
-  expect(failed).toMatchObject({ state: "failed", error: expect.stringContaining("could not be reached") });
-});

@@ -17,15 +17,16 @@ export function IssuesPage() {
   const issues = useQuery(
     `issues ${q}`,
     async (signal) => {
-      if (q) return await call("subjects.search", { q, limit: 50 }, signal);
-      const { items } = await list("webhook-events.list", { limit: maxEvents }, signal);
+      if (q) return { items: await call("subjects.search", { q, limit: 50 }, signal), isCut: false };
+      const { items, total } = await list("webhook-events.list", { limit: maxEvents }, signal);
       const groups = Map.groupBy(items, ({ subject }) => subject);
-      return [...groups].flatMap(([subject, events]) => {
+      const subjects = [...groups].flatMap(([subject, events]) => {
         const [latest] = events;
         if (!subject || !latest) return [];
         const title = events.find(({ subject_title }) => subject_title)?.subject_title ?? null;
         return [{ subject, title, source: latest.source, events: events.length, last_event_at: latest.received_at }];
       });
+      return { items: subjects, isCut: total > maxEvents };
     },
     { keep: true },
   );
@@ -35,7 +36,7 @@ export function IssuesPage() {
         <Word name="q" label="Find an issue" placeholder="Title, number, key or URL" />
       </Filters>
       <QueryResult query={issues} lines={10}>
-        {(items) =>
+        {({ items, isCut }) =>
           items.length === 0 ? (
             <>
               {q ? (
@@ -52,7 +53,7 @@ export function IssuesPage() {
             </>
           ) : (
             <>
-              {!q && <p class="hint above">The issues of the latest {maxEvents} deliveries. To find others, search.</p>}
+              {isCut && <p class="hint above">The issues of the latest {maxEvents} deliveries. To find others, search.</p>}
               <ul class="list">
                 {items.map(({ subject, title, source, events, last_event_at }) => (
                   <li key={subject}>

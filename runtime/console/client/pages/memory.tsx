@@ -2,7 +2,6 @@ import { useState } from "preact/hooks";
 import type { MemoryListed } from "../../../../schema/gen/client.ts";
 import { CallError, call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { rights } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Choice, Filters, Word } from "../parts/filters.tsx";
 import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
@@ -38,21 +37,26 @@ export function MemoryPage() {
     { keep: true },
   );
   const items = memories.data?.items;
-  const named = query.value.get("key");
+  const linked = query.value.get("key");
   return (
     <Page title="Memory">
       <Filters>
         <Word name="q" label="Search by meaning and keyword" />
         <Choice name="scope" label="Visible to" options={scopes} />
       </Filters>
-      {items && named && items.every(({ key }) => key !== named) && <Named name={named} reload={memories.reload} />}
+      {items && !q && linked && items.every(({ key }) => key !== linked) && (
+        <LinkedMemory name={linked} reload={memories.reload} />
+      )}
       <QueryResult query={memories} lines={6}>
         {({ items, total }) =>
           items.length === 0 ? (
-            <Empty title={q || from > 0 ? "No memories match." : "No memories yet."}>
-              Memories that match an issue are added to the agent's prompt. Connected agents store memories, and you can add one
-              below.
-            </Empty>
+            <>
+              <Empty title={q || from > 0 ? "No memories match." : "No memories yet."}>
+                Memories that match an issue are added to the agent's prompt. Connected agents store memories, and you can add one
+                below.
+              </Empty>
+              {from > 0 && total !== null && <OffsetPager total={total} size={pageSize} />}
+            </>
           ) : (
             <>
               <ul class="list">
@@ -71,8 +75,8 @@ export function MemoryPage() {
 }
 
 /** The memory that the page's address names, if the list does not contain it. */
-function Named({ name, reload }: { name: string; reload: () => Promise<void> }) {
-  const memory = useQuery(`memory named ${name}`, async (signal) => {
+function LinkedMemory({ name, reload }: { name: string; reload: () => Promise<void> }) {
+  const memory = useQuery(`linked memory ${name}`, async (signal) => {
     const found = await call("memory.get", { key: name }, signal).catch((error: unknown) => {
       if (error instanceof CallError && error.status === 404) return null;
       throw error;
@@ -128,53 +132,31 @@ function Item({ memory, reload }: { memory: Found; reload: () => Promise<void> }
       <span class="side">
         <Time at={memory.created_at} />
       </span>
-      {open && <Edit memory={memory} reload={reload} />}
+      {open && <Content memory={memory} reload={reload} />}
       {open && <MemoryUses name={memory.key} />}
     </li>
   );
 }
 
-/** A stored memory cannot be changed. If the new one is refused, the old one is stored again. */
-async function replaceContent(key: string, content: string): Promise<void> {
-  const { content: oldContent, scope, agent_id, project_id, task_id } = await call("memory.get", { key });
-  const members = { key, scope, agent_id, project_id, task_id };
-  await call("memory.delete", { key });
-  try {
-    await call("memory.create", { ...members, content });
-  } catch (error) {
-    await call("memory.create", { ...members, content: oldContent });
-    throw error;
-  }
-}
-
-function Edit({ memory, reload }: { memory: Found; reload: () => Promise<void> }) {
-  const save = async (values: FormData) => {
-    await replaceContent(memory.key, textOf(values, "content"));
-    await reload();
-  };
+/** The text of a memory. It cannot be changed: a memory is deleted, and another one stored. */
+function Content({ memory, reload }: { memory: Found; reload: () => Promise<void> }) {
   const remove = async () => {
     await call("memory.delete", { key: memory.key });
     setQuery({ key: null });
     await reload();
   };
-  if (!rights.value.write || memory.content.length > 20_000 || memory.scope === "task")
-    return <Block text={memory.content} label="Memory" />;
   return (
     <div class="wide">
-      <Form
-        label="Save"
-        run={save}
-        aside={
-          <ActionButton
-            label="Delete"
-            kind="danger"
-            confirm={<p>Agents will no longer see this memory. It cannot be restored.</p>}
-            run={remove}
-          />
-        }
-      >
-        <Field name="content" label="Content" value={memory.content} lines={5} required />
-      </Form>
+      <Block text={memory.content} label="Memory" />
+      {memory.scope !== "task" && (
+        <ActionButton
+          label="Delete"
+          kind="danger"
+          needs="write"
+          confirm={<p>Agents will no longer see this memory. It cannot be restored.</p>}
+          run={remove}
+        />
+      )}
     </div>
   );
 }

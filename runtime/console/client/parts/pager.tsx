@@ -4,19 +4,19 @@ import { countText } from "./time.tsx";
 
 /** The number of items, and a link to older ones. The browser's back button leads to newer ones. */
 export function Pager({ page: { total, atLeast, next } }: { page: Pick<Page<unknown>, "total" | "atLeast" | "next"> }) {
-  return <Turns member="cursor" total={`${countText(total)}${atLeast ? "+" : ""}`} older={next} />;
+  return <PageLinks member="cursor" total={`${countText(total)}${atLeast ? "+" : ""}`} older={next} />;
 }
 
 /** The same for a list that has no cursor. Its pages have `size` items. */
 export function OffsetPager({ total, size }: { total: number; size: number }) {
   const older = offset() + size;
-  return <Turns member="offset" total={countText(total)} older={older < total ? String(older) : null} />;
+  return <PageLinks member="offset" total={countText(total)} older={older < total ? String(older) : null} />;
 }
 
 /** Number of newer items that the page's address skips. */
 export const offset = (): number => Math.max(0, Math.trunc(Number(query.value.get("offset"))) || 0);
 
-interface TurnsProps {
+interface PageLinksProps {
   /** Member of the page's address that names the shown part of the list. */
   readonly member: "cursor" | "offset";
   readonly total: string;
@@ -24,7 +24,7 @@ interface TurnsProps {
   readonly older: string | null;
 }
 
-function Turns({ member, total, older }: TurnsProps) {
+function PageLinks({ member, total, older }: PageLinksProps) {
   const turn = (value: string | null) =>
     navigate(pageUrl(place.value.path, { ...Object.fromEntries(query.value), [member]: value }));
   const behind = query.value.has(member);
