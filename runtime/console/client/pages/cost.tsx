@@ -30,6 +30,7 @@ function periodOf(name: string): { readonly from: string; readonly to: string | 
   const first = name === "this-month" ? monthAt(0) : today - Number(name) + 1;
   return { from: timeOf(first), to: undefined, count: today - first + 1 };
 }
+
 const groups = ["agent", "project", "model", "task", "source"] as const;
 type Group = (typeof groups)[number];
 
