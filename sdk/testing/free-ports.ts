@@ -1,8 +1,20 @@
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
-/** Below the ports that systems use for outgoing connections: such a connection could take the port of a server while it restarts. */
-const [min, max] = [10_000, 32_000];
+/**
+ * Below the ports that systems use for outgoing connections: such a connection could take the port of a server while it restarts.
+ * Each worker of vitest has a range of its own, and other processes share the second half.
+ */
+const [lowest, middle, highest] = [10_000, 21_000, 32_000];
+const maxWorkers = 10;
+const worker = Number(process.env.VITEST_POOL_ID ?? Number.NaN);
+const [min, max] = Number.isInteger(worker) ? rangeOf(worker % maxWorkers) : [middle, highest];
+
+function rangeOf(place: number): [min: number, max: number] {
+  const size = (middle - lowest) / maxWorkers;
+  return [lowest + place * size, lowest + (place + 1) * size];
+}
+
 /** The only port in this range that `fetch` refuses: https://fetch.spec.whatwg.org/#port-blocking. */
 const blockedPort = 10_080;
 
