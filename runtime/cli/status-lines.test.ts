@@ -97,7 +97,7 @@ test("all failures of the hour are counted, even if others of the latest hundred
   );
   expect((await details()).slice(0, 2)).toEqual([
     'Failed in the last hour: 2 × "timeout", most recently on alpha:a/b#1',
-    "Failed in the last hour, of older executions: 248",
+    "Older executions that also failed in the last hour: 248",
   ]);
 });
 

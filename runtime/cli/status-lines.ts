@@ -128,7 +128,7 @@ async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
   return [
     ...lines,
     ...(others > 0 ? [`Failed in the last hour with other errors: ${rowsIn(groups) - rowsIn(new Map(shown))}`] : []),
-    ...(unlisted > 0 ? [`Failed in the last hour, of older executions: ${unlisted}`] : []),
+    ...(unlisted > 0 ? [`Older executions that also failed in the last hour: ${unlisted}`] : []),
     "To list them: signalbox runs --state failed. To restart them together: signalbox task-executions bulk --help",
   ];
 }

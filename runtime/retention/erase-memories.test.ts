@@ -3,15 +3,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { DatabaseUnavailable } from "../platform/database/unavailable.ts";
 import { type Door, openDoor } from "../transports/http/testing/door.ts";
 import { retentionOperations } from "./operations.ts";
-import { insertTestEvent } from "./test-events.ts";
+import { days, insertTestEvent } from "./test-events.ts";
 
-const days = {
-  RETENTION_EVENT_DAYS: 90,
-  RETENTION_DISCARDED_DAYS: 7,
-  RETENTION_TRANSCRIPT_DAYS: 60,
-  RETENTION_HISTORY_DAYS: 400,
-  RETENTION_AUDIT_DAYS: 400,
-};
 /** Keys of memories, by the execution that stored them. */
 const memories = new Map<string, string>();
 let lists = 0;

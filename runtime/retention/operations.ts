@@ -120,7 +120,7 @@ async function removeLateMemories(memories: Memories, cancelled: readonly Cancel
 const issuesOf = (executions: readonly CancelledExecution[]): string =>
   [...new Set(executions.map(({ id, subject }) => subject ?? `(execution ${id})`))].join(", ");
 
-/** The failure with a message that says what is left to do. An unexpected failure stays as it is. */
+/** An expected failure becomes a problem that says what is left to do; any other one is returned unchanged. */
 function failureWith(cause: unknown, messageOf: (reason: string) => string): unknown {
   const reason = cause instanceof Problem ? cause.message : unavailableAnswer(cause)?.message;
   return reason === undefined ? cause : problem("unavailable", messageOf(reason.replace(/\.$/, "")), { cause });

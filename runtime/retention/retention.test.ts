@@ -4,15 +4,8 @@ import { usageOperation } from "../usage/operations.ts";
 import { daysToSum, sumDay } from "../usage/queries.ts";
 import { retentionOperations } from "./operations.ts";
 import { pass } from "./run.ts";
-import { insertTestEvent } from "./test-events.ts";
+import { days, insertTestEvent } from "./test-events.ts";
 
-const days = {
-  RETENTION_EVENT_DAYS: 90,
-  RETENTION_DISCARDED_DAYS: 7,
-  RETENTION_TRANSCRIPT_DAYS: 60,
-  RETENTION_HISTORY_DAYS: 400,
-  RETENTION_AUDIT_DAYS: 400,
-};
 const removedMemories: string[] = [];
 /** The execution that has a memory, its key, and the key of the one that it stores once the first is removed. */
 let memoryOf: string;

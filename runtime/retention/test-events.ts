@@ -3,6 +3,15 @@ import { firstIdOf, newId } from "../platform/ids.ts";
 
 let serial = 0;
 
+/** The limits of these tests. */
+export const days = {
+  RETENTION_EVENT_DAYS: 90,
+  RETENTION_DISCARDED_DAYS: 7,
+  RETENTION_TRANSCRIPT_DAYS: 60,
+  RETENTION_HISTORY_DAYS: 400,
+  RETENTION_AUDIT_DAYS: 400,
+};
+
 /** Default: a dispatched event with a successful execution. */
 interface Given {
   readonly ago: number;

@@ -114,7 +114,7 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
   });
 });
 
-test("an outage of the database logs nobody out of the console, whose status page works meanwhile", {
+test("while the database is unavailable, the console keeps its sessions and shows the status", {
   tags: ["postgres"],
   timeout: 120_000,
 }, async () => {
