@@ -30,6 +30,8 @@ export default defineConfig({
     globalSetup: ["test/runner/bundle-service.ts", "test/runner/compiled-code.ts"],
     // Most files start real services, each a process with a database, and more than half of their time is waiting.
     maxWorkers: Math.max(5, availableParallelism()),
+    // Of one file: with more, deadlines of services pass on a slow machine.
+    maxConcurrency: 3,
     // The same flag as for services (`test/harness/process.ts`): optimising the embedded database takes longer than its tests.
     execArgv: ["--liftoff-only"],
     // Files of one worker share their modules, because no test changes them, and loading them for each file took a third of the
