@@ -1,22 +1,39 @@
-/** Maximum processor time of one tick of the event loop, in milliseconds. */
+/** Maximum processor time of one tick of the event loop, in milliseconds of the machine for which it was chosen. */
 export const maxStallMs = 50;
+/** What reading `reference` takes there. */
+const referenceMs = 2.5;
+const reference = JSON.stringify(
+  Array.from({ length: 12_000 }, (_, i) => ({ name: `member ${i}`, value: i, text: "x".repeat(40) })),
+);
 export const mebibyte = 1 << 20;
 
 /** `piece`, repeated up to `size` characters. */
 export const repeat = (piece: string, size: number): string => piece.repeat(Math.ceil(size / piece.length)).slice(0, size);
 
+const usedMs = () => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+};
+
+/** How many times longer this machine takes now than the one for which limits were chosen: at least 1. */
+function slowness(): number {
+  const times = Array.from({ length: 5 }, () => {
+    const began = usedMs();
+    JSON.parse(reference);
+    return usedMs() - began;
+  });
+  return Math.max(1, (times.sort((one, other) => one - other)[2] ?? 0) / referenceMs);
+}
+
 /**
  * The longest processor time of this thread in one tick of the event loop during `run`, in milliseconds. Other threads and
- * processes do not count.
+ * processes do not count. If it is too long, it is compared with what the same moment needs for known work, because a machine may
+ * be slower, or share its cores with others.
  */
 export async function stallOf(run: () => Promise<unknown>): Promise<number> {
-  const used = () => {
-    const { user, system } = process.threadCpuUsage();
-    return (user + system) / 1_000;
-  };
-  let [longest, last] = [0, used()];
+  let [longest, last] = [0, usedMs()];
   const turn = () => {
-    const now = used();
+    const now = usedMs();
     longest = Math.max(longest, now - last);
     last = now;
   };
@@ -27,7 +44,7 @@ export async function stallOf(run: () => Promise<unknown>): Promise<number> {
     turn();
     clearInterval(timer);
   }
-  return longest;
+  return longest < maxStallMs ? longest : longest / slowness();
 }
 
 /** The shortest stall of three runs: a collection of garbage comes once, what the code itself does comes each time. */
