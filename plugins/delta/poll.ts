@@ -163,5 +163,5 @@ async function find({ client, project, signal }: PollContext, issue: string): Pr
   const route = "GET /workspaces/{slug}/projects/{project}/issues/{issue}/";
   const path = { slug: client.slug, project, issue };
   const found = await client.read({ route, path, schema: shapes.listItem, signal }).catch(ifCode("not_found", null));
-  return found && found.data;
+  return found?.data ?? null;
 }

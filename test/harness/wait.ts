@@ -50,7 +50,7 @@ export interface ExecutionSeen {
   readonly result_url: string | null;
 }
 
-const ended = ["succeeded", "failed", "cancelled"];
+export const ended: readonly string[] = ["succeeded", "failed", "cancelled"];
 
 /**
  * Waits until the executions of an event, or all of the service, have ended, or are in `state`. `count`: minimum number of

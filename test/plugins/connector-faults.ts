@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { TestTracker } from "@signalbox/sdk/testing";
 import { root, run, runtimeUnderTest } from "../harness/process.ts";
 import type { Service } from "../harness/service.ts";
-import { type ExecutionSeen, eventually } from "../harness/wait.ts";
+import { type ExecutionSeen, ended, eventually } from "../harness/wait.ts";
 
 /** Events with faults for each connector. More with `CONNECTOR_EVENTS=1000`. */
 export const events = Number(process.env.CONNECTOR_EVENTS ?? 30);
@@ -80,15 +80,21 @@ export async function sendUnderFaults(
   await eventually(() => allEnded(service), { timeout: limit - 10_000, interval: 200 });
 }
 
-/** Throws with the executions that may still write. */
+const pageSize = 1000;
+
+/**
+ * Throws with the executions that may still write. Reads all of them: those in each state, one request after another, would miss an
+ * execution that changes its state in between.
+ */
 async function allEnded(service: Service): Promise<true> {
-  const states = ["queued", "held", "running", "waiting"].map(async (state) => {
-    const { status, body } = await service.get<ExecutionSeen[]>(`/api/task-executions?state=${state}&limit=3`);
+  const left: ExecutionSeen[] = [];
+  for (let offset = 0, more = true; more; offset += pageSize) {
+    const { status, body } = await service.get<ExecutionSeen[]>(`/api/task-executions?limit=${pageSize}&offset=${offset}`);
     if (status !== 200) throw new Error(`GET /api/task-executions answered ${status}: ${JSON.stringify(body)}`);
-    return body;
-  });
-  const left = (await Promise.all(states)).flat();
-  if (left.length > 0) throw new Error(`executions have not ended, for example ${JSON.stringify(left)}`);
+    left.push(...body.filter(({ state }) => !ended.includes(state)));
+    more = body.length === pageSize;
+  }
+  if (left.length > 0) throw new Error(`executions have not ended, for example ${JSON.stringify(left.slice(0, 3))}`);
   return true;
 }
 
