@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { noLog } from "../../transports/http/testing/door.ts";
+import { StartError } from "../config.ts";
 import { connectEmbedded, type Database } from "./client.ts";
 import { openEmbedded } from "./embedded.ts";
 import { findFolder, migrate } from "./migrate.ts";
@@ -34,6 +35,14 @@ test("an edited migration prevents the start; a missing digest is added", async 
   file("0003_three.sql", "create table three (id int);");
   await expect(migrate(database, noLog, folder)).rejects.toThrow(/a different text/);
   expect((await database.sql`select 1 from migrations`).length).toBe(2);
+});
+
+test("a database of a newer version prevents the start, and says what to do instead of a stack", async () => {
+  rmSync(join(folder, "0002_two.sql"));
+  rmSync(join(folder, "0003_three.sql"));
+  const starts = migrate(database, noLog, folder);
+  await expect(starts).rejects.toThrow("The database is at migration 2, but this version of Signalbox knows only 1.");
+  await expect(starts).rejects.toBeInstanceOf(StartError);
 });
 
 describe("beside a replica that serves", { tags: ["postgres"] }, () => {

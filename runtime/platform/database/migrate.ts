@@ -32,8 +32,8 @@ export async function migrate(database: Database, log: Log, folder = findFolder(
     const newest = Math.max(0, ...known.map((row) => row.id));
     const ours = all.at(-1)?.id ?? 0;
     if (newest > ours) {
-      throw new Error(
-        `The database is at migration ${newest}, this version of Signalbox knows ${ours}. Run the newer version, or restore a backup.`,
+      throw new StartError(
+        `The database is at migration ${newest}, but this version of Signalbox knows only ${ours}. Start the newer version, or restore a backup from before the upgrade.`,
       );
     }
     requireSameText(known, all);
