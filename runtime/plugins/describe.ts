@@ -55,7 +55,7 @@ const publisherDiff = (before: VersionRow | undefined, after: VersionRow): strin
     : [];
 
 /** A plugin that the environment names, and so approves. */
-export function describeOwn(runningPlugin: LoadedThirdParty, set: ReadonlySet<string>): PluginEntity {
+export function describeFromEnvironment(runningPlugin: LoadedThirdParty, set: ReadonlySet<string>): PluginEntity {
   const { manifest, sha256, process } = runningPlugin;
   const status = process?.status();
   return {

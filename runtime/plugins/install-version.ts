@@ -4,10 +4,10 @@ import { fieldProblem, problem } from "@signalbox/schema/problem";
 import { type BuiltManifest, builtManifest, permissionDiff } from "@signalbox/sdk/manifest";
 import type { Sql } from "../platform/database/client.ts";
 import { admitDeclared, throwRefusalAs } from "./admit.ts";
+import { checkBundle, readManifest } from "./plugin-files.ts";
 import type { PluginManager } from "./plugin-manager.ts";
 import { findPlugin, findVersions, forgetDevVersions, insertVersion, useVersion } from "./queries.ts";
 import { restrictPermissions } from "./restrict-permissions.ts";
-import { checkBundle, readManifest } from "./third-party.ts";
 
 const maxBundle = 16 * 1024 * 1024;
 

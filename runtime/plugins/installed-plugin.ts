@@ -8,7 +8,7 @@ import type { ProcessStatus, SupervisedProcess } from "./sandbox/supervise.ts";
 
 export type Settings = Readonly<Record<string, string>>;
 
-/** A plugin from the database, as it runs here. */
+/** A loaded third-party plugin that is in the database: approved, with its row at the time of loading. */
 export interface InstalledPlugin extends LoadedThirdParty {
   readonly row: PluginRow;
 }

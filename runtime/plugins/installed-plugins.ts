@@ -15,11 +15,11 @@ import {
 } from "./installed-plugin.ts";
 import { type RefusedPlugin, refusalOf } from "./load.ts";
 import type { LoadedThirdParty } from "./load-third-party.ts";
+import type { PluginFiles } from "./plugin-files.ts";
 import type { ProcessStates } from "./process-states.ts";
 import { allPlugins, allVersions, findBundle, type PluginRow, type VersionRow } from "./queries.ts";
 import { restrictPermissions } from "./restrict-permissions.ts";
 import type { ServedContributions } from "./served-contributions.ts";
-import type { ThirdPartyPlugin } from "./third-party.ts";
 
 interface InstalledPluginsDeps {
   readonly sql: Sql;
@@ -31,7 +31,7 @@ interface InstalledPluginsDeps {
   readonly contributions: ServedContributions;
   readonly states: ProcessStates;
   /** Loads a plugin with these stored settings. It may have the id `replaced`. */
-  readonly load: (plugin: ThirdPartyPlugin, replaced: string, stored: Settings) => Promise<LoadedThirdParty>;
+  readonly load: (plugin: PluginFiles, replaced: string, stored: Settings) => Promise<LoadedThirdParty>;
 }
 
 /** The plugins in the database, as this replica runs them. */
@@ -64,11 +64,11 @@ export class InstalledPlugins {
     const rowsById = new Map(rows.filter((row) => row.enabled && row.version !== null).map((row) => [row.id, row]));
     for (const id of this.#loaded.keys()) if (!rowsById.has(id)) await this.#unload(id);
     for (const row of rowsById.values()) {
-      const loadedPlugin = this.#loaded.get(row.id);
-      if (loadedPlugin && isSame(row, loadedPlugin.row)) this.#followRow(loadedPlugin, row);
+      const current = this.#loaded.get(row.id);
+      if (current && isSame(row, current.row)) this.#followRow(current, row);
       else {
         const version = versions.find((one) => one.plugin_id === row.id && one.version === row.version);
-        if (version) await this.#loadInstalled(row, version, loadedPlugin);
+        if (version) await this.#loadInstalled(row, version, current);
       }
     }
     for (const id of this.#refused.keys()) if (!rowsById.has(id)) this.#refused.delete(id);
@@ -83,8 +83,8 @@ export class InstalledPlugins {
   }
 
   /** Loads a version with its settings. If it replaces a running version, it is started first, and discarded if that fails. */
-  async #loadInstalled(row: PluginRow, version: VersionRow, loadedPlugin: InstalledPlugin | undefined): Promise<void> {
-    if (loadedPlugin && this.failedUpgrades.has(row)) return;
+  async #loadInstalled(row: PluginRow, version: VersionRow, current: InstalledPlugin | undefined): Promise<void> {
+    if (current && this.failedUpgrades.has(row)) return;
     let candidate: LoadedThirdParty | undefined;
     try {
       const settings = await settingsOf(row, this.#deps.vault);
@@ -93,23 +93,23 @@ export class InstalledPlugins {
       const manifest = restrictPermissions(version.manifest, row.denied);
       candidate = await this.#deps.load({ name: row.id, bytes: new Uint8Array(bytes), manifest }, row.id, settings);
       requireDigest(version, candidate.sha256);
-      if (loadedPlugin && serves(loadedPlugin) && row.quarantine_code === null) {
+      if (current && serves(current) && row.quarantine_code === null) {
         await candidate.process?.start();
         requireReady(candidate.process?.status());
       }
-      await this.#replace(row, candidate, settings, loadedPlugin);
+      await this.#replace(row, candidate, settings, current);
     } catch (error) {
       void candidate?.process?.stop();
-      if (loadedPlugin && serves(loadedPlugin)) this.failedUpgrades.add(row, loadedPlugin, error);
+      if (current && serves(current)) this.failedUpgrades.add(row, current, error);
       else {
-        if (loadedPlugin) await this.#unload(row.id);
+        if (current) await this.#unload(row.id);
         const reason = messageOf(error);
         if (this.#refused.get(row.id)?.reason !== reason) this.#refuse(row.id, error);
       }
     }
   }
 
-  async #replace(row: PluginRow, candidate: LoadedThirdParty, settings: Settings, loadedPlugin?: InstalledPlugin): Promise<void> {
+  async #replace(row: PluginRow, candidate: LoadedThirdParty, settings: Settings, current?: InstalledPlugin): Promise<void> {
     const { id } = row;
     this.#deps.settings.set(id, settings);
     this.#loaded.set(id, { ...candidate, row });
@@ -122,7 +122,7 @@ export class InstalledPlugins {
     await this.#deps.contributions.serve(candidate);
     if (process && isServing(process)) this.#deps.states.notify(id, process.status());
     // The old process finishes its calls while the new one already accepts calls.
-    void loadedPlugin?.process?.stop();
+    void current?.process?.stop();
   }
 
   async #unload(id: string): Promise<void> {

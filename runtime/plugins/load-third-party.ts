@@ -5,20 +5,19 @@ import { sha256Of } from "../platform/digest.ts";
 import { admit, admitDeclared, Refusal } from "./admit.ts";
 import { cachedBundle } from "./bundle-cache.ts";
 import { checkContributions, type LoadedPlugin, type LoadOptions, setUp } from "./load.ts";
+import type { PluginFiles } from "./plugin-files.ts";
+import { runSandboxed, type SandboxDependencies } from "./run-sandboxed.ts";
 import { withSignature } from "./sandbox/contributions.ts";
 import type { BundleDeclaration } from "./sandbox/initialize.ts";
 import { openSandbox } from "./sandbox/open.ts";
 import type { ProcessStatus, SupervisedProcess } from "./sandbox/supervise.ts";
-import { runSandboxed, type SandboxDependencies } from "./sandboxed-plugin.ts";
-import type { ThirdPartyPlugin } from "./third-party.ts";
 
-/** A loaded third-party plugin. */
-export interface LoadedThirdParty {
+/** A loaded third-party plugin. Its process may not be started yet. */
+export interface LoadedThirdParty extends LoadedPlugin {
   readonly manifest: BuiltManifest;
   readonly sha256: string;
   /** Its process; `null` if it is trusted and runs in this process. */
   readonly process: SupervisedProcess | null;
-  readonly loadedPlugin: LoadedPlugin;
 }
 export interface LoadThirdPartyOptions {
   readonly dependencies: SandboxDependencies;
@@ -30,22 +29,24 @@ export interface LoadThirdPartyOptions {
 
 /** Loads a plugin without starting its process. Throws a `Refusal`. `takenIds`: ids of other plugins. */
 export async function loadThirdParty(
-  { name, bytes, manifest }: ThirdPartyPlugin,
+  files: PluginFiles,
   takenIds: ReadonlySet<string>,
   options: LoadThirdPartyOptions,
 ): Promise<LoadedThirdParty> {
+  const { name, bytes, manifest } = files;
   const sha256 = sha256Of(bytes);
   const trust = options.trustedPlugins.find((one) => one.endsWith(`#${sha256}`));
-  if (trust) return loadTrusted(trust, { bytes, sha256, manifest }, takenIds, options);
+  if (trust) return loadTrusted(trust, sha256, files, takenIds, options);
   if (manifest) admitDeclared(manifest, takenIds);
   const knownManifest = manifest ?? (await identify(name, bytes, takenIds, options.dependencies).catch(failWithDigest(sha256)));
-  const plugin = runSandboxed(knownManifest, bytes, options.dependencies, (status) => options.onStatus(knownManifest, status));
-  checkContributions(knownManifest.id, plugin.contributions);
+  const { process, contributions } = runSandboxed(knownManifest, bytes, options.dependencies, (status) =>
+    options.onStatus(knownManifest, status),
+  );
+  checkContributions(knownManifest.id, contributions);
   const schemas = Object.fromEntries(
     Object.entries(knownManifest.contributes.tools).map(([tool, { input }]) => [tool, input as Record<string, unknown>]),
   );
-  const loadedPlugin = { plugin: knownManifest, contributions: plugin.contributions, builtIn: false, schemas };
-  return { manifest: knownManifest, sha256, process: plugin.process, loadedPlugin };
+  return { plugin: knownManifest, contributions, builtIn: false, schemas, manifest: knownManifest, sha256, process };
 }
 
 /** An operator who trusts a module that was not built learns its digest here. */
@@ -87,16 +88,11 @@ const checkingSignatures = ({ sources = {}, ...others }: Contributions): Contrib
   ),
 });
 
-interface TrustedModule {
-  readonly bytes: Uint8Array;
-  readonly sha256: string;
-  readonly manifest: BuiltManifest | null;
-}
-
 /** In this process, with all its permissions, because the operator named exactly this file. */
 async function loadTrusted(
   trust: string,
-  { bytes, sha256, manifest }: TrustedModule,
+  sha256: string,
+  { bytes, manifest }: PluginFiles,
   takenIds: ReadonlySet<string>,
   options: LoadThirdPartyOptions,
 ): Promise<LoadedThirdParty> {
@@ -125,7 +121,7 @@ async function loadTrusted(
       },
       bytes,
     );
-  return { manifest: knownManifest, sha256, process: null, loadedPlugin: { plugin, contributions, builtIn: false } };
+  return { plugin, contributions, builtIn: false, manifest: knownManifest, sha256, process: null };
 }
 
 /**

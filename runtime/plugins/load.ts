@@ -11,6 +11,7 @@ import { serversIn } from "./settings-hosts.ts";
 /** Name of the database's own message queue, which no plugin's queue can have. */
 export const ownQueue = "postgres";
 
+/** A plugin, built in or not, with the contributions that the host serves. */
 export interface LoadedPlugin {
   readonly plugin: { readonly id: string; readonly version: string };
   readonly contributions: Contributions;

@@ -6,9 +6,10 @@ import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import { throwRefusalAs } from "./admit.ts";
 import { configure, requireSettings, settingsToKeep, storedSettings } from "./configure.ts";
-import { describeInstalled, describeOwn, type PluginEntity } from "./describe.ts";
+import { describeFromEnvironment, describeInstalled, type PluginEntity } from "./describe.ts";
 import { installVersion } from "./install-version.ts";
 import type { LogTail } from "./log-tail.ts";
+import { checkBundle } from "./plugin-files.ts";
 import type { PluginManager } from "./plugin-manager.ts";
 import {
   allPlugins,
@@ -24,7 +25,6 @@ import {
   type VersionRow,
 } from "./queries.ts";
 import { denialsFor, restrictPermissions } from "./restrict-permissions.ts";
-import { checkBundle } from "./third-party.ts";
 
 export interface PluginDeps {
   readonly manager: PluginManager;
@@ -147,7 +147,7 @@ async function describeAll(sql: Sql, { manager, environment, vault }: PluginDeps
   const [rows, versions] = await Promise.all([allPlugins(sql), allVersions(sql)]);
   const environmentPlugins = manager
     .fromEnvironment()
-    .map((running) => describeOwn(running, new Set(Object.keys(environment(running.manifest.id)))));
+    .map((running) => describeFromEnvironment(running, new Set(Object.keys(environment(running.manifest.id)))));
   const installedPlugins = await Promise.all(
     rows.map(async (row) => {
       const settings = await storedSettings(row.id, row.settings, vault).catch(() => ({}));

@@ -9,10 +9,10 @@ import { isServing, requireReady, type Settings } from "./installed-plugin.ts";
 import { InstalledPlugins } from "./installed-plugins.ts";
 import { type RefusedPlugin, refusalOf } from "./load.ts";
 import { type LoadedThirdParty, type LoadThirdPartyOptions, loadThirdParty } from "./load-third-party.ts";
+import { type PluginFiles, readPluginFiles } from "./plugin-files.ts";
 import { ProcessStates, type StateListener } from "./process-states.ts";
 import { type IsolationLayer, workingIsolation } from "./sandbox/isolation.ts";
 import { ServedContributions } from "./served-contributions.ts";
-import { readThirdParty, type ThirdPartyPlugin } from "./third-party.ts";
 
 interface PluginManagerOptions extends Omit<LoadThirdPartyOptions, "onStatus"> {
   readonly sql: Sql;
@@ -110,7 +110,7 @@ export class PluginManager {
   }
 
   /** Starts a version once on trial, with these stored settings if given. Throws a `Refusal` if it does not start. */
-  async trial(plugin: ThirdPartyPlugin, stored?: Settings): Promise<void> {
+  async trial(plugin: PluginFiles, stored?: Settings): Promise<void> {
     const id = plugin.manifest?.id ?? plugin.name;
     const candidate = await this.#load(plugin, id, stored ?? this.#options.settings.get(id) ?? {});
     try {
@@ -147,7 +147,7 @@ export class PluginManager {
 
   async #loadSpecifier(specifier: string): Promise<void> {
     try {
-      const plugin = await this.#load(await readThirdParty(specifier), "");
+      const plugin = await this.#load(await readPluginFiles(specifier), "");
       this.#fromEnvironment.set(plugin.manifest.id, plugin);
       await plugin.process?.start();
       requireReady(plugin.process?.status());
@@ -160,7 +160,7 @@ export class PluginManager {
   }
 
   /** `replaced`: an id that the plugin may have although it is taken. `stored`: settings to use in place of the current ones. */
-  async #load(plugin: ThirdPartyPlugin, replaced: string, stored?: Settings): Promise<LoadedThirdParty> {
+  async #load(plugin: PluginFiles, replaced: string, stored?: Settings): Promise<LoadedThirdParty> {
     const { dependencies, environment } = this.#options;
     const own = stored && { ...dependencies, settingsOf: (id: string) => ({ ...environment(id), ...stored }) };
     let loaded: LoadedThirdParty | undefined;

@@ -1,6 +1,6 @@
 import type { Report } from "../platform/log.ts";
 import type { Host } from "./host.ts";
-import type { LoadedThirdParty } from "./load-third-party.ts";
+import type { LoadedPlugin } from "./load.ts";
 
 interface ServedContributionsDeps {
   readonly host: Host;
@@ -26,10 +26,11 @@ export class ServedContributions {
   }
 
   /** Replaces the previous contributions of a plugin's id with the given ones. */
-  async serve({ manifest: { id }, loadedPlugin }: LoadedThirdParty): Promise<void> {
+  async serve(loaded: LoadedPlugin): Promise<void> {
+    const { id } = loaded.plugin;
     const { host, alarm, onContributions } = this.#deps;
     host.remove(id);
-    const skippedNames = host.add(loadedPlugin);
+    const skippedNames = host.add(loaded);
     this.#skipped.set(id, skippedNames);
     if (skippedNames.length > 0)
       alarm("another plugin already uses the names of a plugin's contributions", { plugin: id, skipped: skippedNames });

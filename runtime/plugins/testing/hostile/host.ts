@@ -7,7 +7,7 @@ import { builtManifest } from "../../../../sdk/manifest.ts";
 import { type Built, buildPlugin, toolOf } from "../../../../test/harness/plugin-bundle.ts";
 import { createGuard } from "../../../platform/network/guard.ts";
 import { cachedBundle } from "../../bundle-cache.ts";
-import { runSandboxed, type SandboxDependencies } from "../../sandboxed-plugin.ts";
+import { runSandboxed, type SandboxDependencies } from "../../run-sandboxed.ts";
 
 export const root = join(import.meta.dirname, "../../../..");
 export const secret = "s3cret-of-the-host";

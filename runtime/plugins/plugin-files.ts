@@ -6,8 +6,8 @@ import { sha256Of } from "../platform/digest.ts";
 import { Refusal } from "./admit.ts";
 import { bundleOf } from "./bundle.ts";
 
-/** A third-party plugin as its files describe it. None of its code has run. */
-export interface ThirdPartyPlugin {
+/** The bundle of a third-party plugin and its manifest, from a folder or the database. None of its code has run. */
+export interface PluginFiles {
   /** The name or path that the operator gave. */
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -19,7 +19,7 @@ export interface ThirdPartyPlugin {
  * Reads an entry of `SIGNALBOX_PLUGINS`: a folder or package with `dist/plugin.json`, or a module, which is bundled. A path is
  * relative to the working folder, and a package is searched for in its node_modules. Throws a `Refusal`.
  */
-export async function readThirdParty(specifier: string): Promise<ThirdPartyPlugin> {
+export async function readPluginFiles(specifier: string): Promise<PluginFiles> {
   const place = placeOf(specifier);
   if (statSync(place).isDirectory()) return readFolder(specifier, place);
   const folder = dirname(place);
@@ -58,7 +58,7 @@ function builtEntry(root: string): string | null {
 }
 
 /** Reads a folder with a built plugin: `dist/plugin.json` and the bundle that it names, which is verified by its digest. */
-async function readFolder(name: string, folder: string): Promise<ThirdPartyPlugin> {
+async function readFolder(name: string, folder: string): Promise<PluginFiles> {
   const file = join(folder, "dist/plugin.json");
   if (!existsSync(file)) {
     throw new Refusal("NOT_BUILT", `${folder} has no dist/plugin.json; run signalbox plugin build there, or name its module.`);
