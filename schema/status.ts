@@ -23,7 +23,9 @@ export const connectionReport = z
 
 export const check = z
   .object({
-    name: z.string().describe("Checked component, for example `database`, `model`, `connection:alpha` or `plugin:clock`."),
+    name: z
+      .string()
+      .describe("Checked component, for example `database`, `model`, `connection:alpha`, `posts:alpha` or `plugin:clock`."),
     state: checkState.describe("`degraded`: working, but with a limitation or a risk; `unknown`: not checked yet."),
     since: timestamp.describe("When this replica first saw the state."),
     message: z.string().describe("The problem, with host and cause, or the result of the check."),

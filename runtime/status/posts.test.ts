@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newId } from "../platform/ids.ts";
+import { type Door, openDoor } from "../transports/http/testing/door.ts";
+import { listRefusedPosts } from "./queries.ts";
+
+let door: Door;
+beforeAll(async () => {
+  door = await openDoor(() => []);
+}, 60_000);
+afterAll(() => door?.close());
+
+/** An execution that ended so many minutes ago, whose last step is its post. */
+async function insertPost(issue: number, minutes: number, error: string | null): Promise<void> {
+  const { sql } = door;
+  const id = newId();
+  const [state, step] = error === null ? ["succeeded", "succeeded"] : ["failed", "started"];
+  await sql`
+    insert into task_executions (id, task_id, canonical_trigger, source, slug, subject, content, state, error, finished_at)
+    values (${id}, 't', 'x', 'alpha', 'alpha', ${`alpha:a/b#${issue}`}, '', ${state}, ${error}, now() - ${minutes} * interval '1 minute')`;
+  await sql`
+    insert into execution_steps (id, execution_id, seq, kind, state, name, error)
+    values (${newId()}, ${id}, 0, 'model', 'succeeded', 'm', null), (${newId()}, ${id}, 1, 'post', ${step}, 'alpha', ${error})`;
+}
+const refused = () => listRefusedPosts(door.sql);
+
+test("a source refuses comments if executions on two issues failed to post in the last hour and none has posted since", async () => {
+  await insertPost(1, 90, "403");
+  await insertPost(2, 50, "403");
+  await insertPost(2, 40, "404");
+  expect(await refused()).toEqual([]);
+  await insertPost(3, 45, "422");
+  expect(await refused()).toEqual([{ source: "alpha", executions: 3, issues: 2, error: "404" }]);
+  // Two issues are locked, and comments on others are posted.
+  await insertPost(4, 42, null);
+  expect(await refused()).toEqual([]);
+  await insertPost(5, 10, "422");
+  expect(await refused()).toEqual([{ source: "alpha", executions: 4, issues: 3, error: "422" }]);
+});
