@@ -60,6 +60,12 @@ export const replica = z
     running: z.int().describe("Executions running on the replica."),
     started_at: timestamp,
     seen_at: timestamp.describe("Time of the replica's last heartbeat. A replica sends one every ten seconds."),
+    silent_seconds: z
+      .int()
+      .nullable()
+      .describe(
+        "Seconds since the last heartbeat, if it is overdue and the replica has not stopped; null while heartbeats arrive. A silent replica is listed until five minutes after its leases have expired.",
+      ),
     this: z.boolean().describe("Whether this replica responds to the request."),
   })
   .meta({ id: "Replica" });

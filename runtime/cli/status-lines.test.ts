@@ -154,9 +154,10 @@ test.each<[Status["state"], Status["checks"], string, string]>([
     { scope, id: scope === "all" ? null : "pm_default", reason: "noise", paused_by: "ann", paused_at: at },
   ] as Status["paused"];
   const replicas = [
-    { id: "a", host: "host-1", role: "all", running: 1, seen_at: at, self: true },
+    { id: "a", host: "host-1", role: "all", running: 1, seen_at: at, silent_seconds: null, this: true },
+    { id: "b", host: "host-2", role: "worker", running: 1, seen_at: at, silent_seconds: 45, this: false },
   ] as unknown as Status["replicas"];
   const [first, , third] = await statusLines({ ...status, state, checks, paused, replicas });
   expect(first).toBe(`Signalbox 1.2.3: ${text}`);
-  expect(third).toBe("Replicas: host-1 (role all, 1 execution running)");
+  expect(third).toBe("Replicas: host-1 (role all, 1 execution running), host-2 (role worker, silent for 45 s)");
 });

@@ -23,7 +23,7 @@ export async function statusLines(status: Status): Promise<string[]> {
   return [
     `Signalbox ${version}: ${stateText(status, problems.length)}`,
     `Queue: ${queue ? queueLine(queue) : "unknown"}`,
-    `Replicas: ${replicas.map(({ host, role, running }) => `${host} (role ${role}, ${runsText(running)})`).join(", ") || "none"}`,
+    `Replicas: ${replicas.map(replicaText).join(", ") || "none"}`,
     ...(agents.length > 0
       ? [`Connected agents: ${agents.map(({ agent_id, running }) => `${agent_id} (${runsText(running)})`).join(", ")}`]
       : []),
@@ -50,6 +50,9 @@ function stateText({ state, paused }: Status, problems: number): string {
   if (paused.some(({ scope }) => scope === "all")) return `${state}, because everything is paused`;
   return state === "degraded" && problems === 0 ? "degraded, because part of it is paused" : state;
 }
+
+const replicaText = ({ host, role, running, silent_seconds: silent }: Status["replicas"][number]): string =>
+  `${host} (role ${role}, ${silent ? `silent for ${silent} s` : runsText(running)})`;
 
 const runsText = (running: number): string => `${running} ${running === 1 ? "execution" : "executions"} running`;
 

@@ -11,6 +11,7 @@ import {
   pluginProbe,
   postsProbe,
   queuesProbe,
+  replicasProbe,
   retentionProbe,
   settingsProbe,
   storedProbes,
@@ -37,10 +38,15 @@ export function openStatus(stages: Stages, queue: Queue) {
   return {
     board,
     replica: heartbeat.id,
+    silentSeconds: silentSecondsOf(stages.core),
     hostOf: (key: string) => hostOfBreaker(key, stages),
     installedPluginOf: (source: string) => installedPluginOf(source, stages.plugins),
   };
 }
+/** Five minutes longer than its leases. An embedded database has one replica, so any other has ended. */
+const silentSecondsOf = ({ config, database }: Stages["core"]): number =>
+  database.kind === "embedded" ? 0 : config.EXECUTION_LEASE_SECONDS + 300;
+
 export type StatusBoard = ReturnType<typeof openStatus>;
 
 /** Those that SIGNALBOX_PLUGINS names have their settings in the environment. */
@@ -86,6 +92,7 @@ function probesOf({ core, requiredParts, network, resources, plugins, background
     ...(config.SIGNALBOX_ROLE === "api" ? [workersProbe(sql)] : []),
     ...storedProbes(sql),
     postsProbe(sql),
+    replicasProbe(sql, silentSecondsOf(core)),
     settingsProbe(sql),
     credentialsProbe(sql, vault),
     agentSecretsProbe(sql),

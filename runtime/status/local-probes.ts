@@ -17,6 +17,7 @@ import {
   listPolls,
   listRefusedPosts,
   listReplicaSettings,
+  listReplicas,
 } from "./queries.ts";
 
 const everyMs = 10_000;
@@ -87,6 +88,19 @@ export const workersProbe = (sql: Sql): Probe => ({
         { name: "workers", state: "failed", message: "no replica runs executions: start one with SIGNALBOX_ROLE=worker or all" },
       ];
     return [{ name: "workers", state: "ok", message: `replicas that run executions: ${workerCount}` }];
+  },
+});
+
+/** Replicas that are frozen, were killed or are cut off from the database; no check if there are none. */
+export const replicasProbe = (sql: Sql, silentSeconds: number): Probe => ({
+  name: "replicas",
+  everyMs,
+  run: async () => {
+    const replicas = await listReplicas(sql, null, silentSeconds);
+    const silent = replicas.flatMap((one) => (one.silent_seconds === null ? [] : [`${nameOf(one)} for ${one.silent_seconds} s`]));
+    if (silent.length === 0) return [];
+    const message = `replicas have sent no heartbeat and have not stopped: ${firstOf(silent)}. If one is frozen, restart it`;
+    return [{ name: "replicas", state: "degraded", message }];
   },
 });
 

@@ -13,6 +13,8 @@ export interface StatusParts {
   readonly board: Pick<Board, "read">;
   /** Id of this replica. */
   readonly replica: string;
+  /** How long a replica that stopped sending heartbeats is listed. */
+  readonly silentSeconds: number;
   /** The host of a breaker's model or connection, by the key of the breaker. */
   readonly hostOf: (key: string) => Promise<string | null>;
   /** Id of the installed plugin that contributes a source; `null` if another plugin does. */
@@ -23,9 +25,9 @@ type Status = Output<typeof status.get>;
 /** Maximum wait for the figures of the queue, in milliseconds: while the database is unavailable, there are none. */
 const timeoutMs = 2_000;
 
-export const statusOperation = ({ board, replica, hostOf, installedPluginOf }: StatusParts) =>
+export const statusOperation = ({ board, hostOf, installedPluginOf, ...own }: StatusParts) =>
   handle(status.get, async (_, { sql }) => {
-    const [found, stored] = await Promise.all([board.read(), readStored(sql, replica)]);
+    const [found, stored] = await Promise.all([board.read(), readStored(sql, own)]);
     const { breakers, ...rows } = stored ?? { queue: null, paused: [], replicas: [], agents: [], breakers: [] };
     const shown = await Promise.all(breakers.map(async (one) => ({ ...one, host: await hostOf(one.key) })));
     const checks = withBreakers(found, shown, installedPluginOf);
@@ -92,11 +94,14 @@ function remedyOf(key: string, reason: string, installedPluginOf: StatusParts["i
     : `. Correct the credentials of ${source} with signalbox plugin configure ${plugin}, without a restart`;
 }
 
-async function readStored(sql: Sql, replica: string): Promise<Stored | null> {
+async function readStored(
+  sql: Sql,
+  { replica, silentSeconds }: Pick<StatusParts, "replica" | "silentSeconds">,
+): Promise<Stored | null> {
   const read = async () => ({
     queue: await readQueue(sql),
     paused: (await listPauses(sql, { limit: 1000, offset: 0 })).items,
-    replicas: await listReplicas(sql, replica),
+    replicas: await listReplicas(sql, replica, silentSeconds),
     agents: await listConnectedAgents(sql),
     breakers: await openBreakers(sql),
   });
@@ -109,7 +114,7 @@ async function readStored(sql: Sql, replica: string): Promise<Stored | null> {
 
 function stateOf(checks: Status["checks"], stored: Pick<Stored, "paused" | "replicas"> | null): Status["state"] {
   if (!stored || stored.paused.some(({ scope }) => scope === "all")) return "stopped";
-  const works = stored.replicas.some(({ role }) => role !== "api");
+  const works = stored.replicas.some(({ role, silent_seconds }) => role !== "api" && silent_seconds === null);
   if (!works) return "stopped";
   const isWell = checks.every(({ state }) => state === "ok" || state === "unknown");
   return isWell && stored.paused.length === 0 ? "ok" : "degraded";

@@ -27,13 +27,17 @@ export async function readQueue(sql: Queryable): Promise<QueueStatus> {
   return row;
 }
 
-/** The replicas that sent a heartbeat within the last 30 seconds. */
-export const listReplicas = (sql: Queryable, own: string): Promise<Replica[]> =>
+/**
+ * The replicas that sent a heartbeat within the last 30 seconds, and those that have been silent for at most `silentSeconds` without
+ * having stopped.
+ */
+export const listReplicas = (sql: Queryable, own: string | null, silentSeconds: number): Promise<Replica[]> =>
   sql<Replica[]>`
-    select id, host, role, version, running, started_at, seen_at, id = ${own} as this from replicas
-    where seen_at > now() - interval '30 seconds' order by started_at, id`;
+    select id, host, role, version, running, started_at, seen_at, (id = ${own}) is true as this,
+      case when seen_at <= now() - interval '30 seconds' then extract(epoch from now() - seen_at)::int end as silent_seconds
+    from replicas where seen_at > now() - greatest(30, ${silentSeconds}::int) * interval '1 second' order by started_at, id`;
 
-/** How many of them run executions. */
+/** How many replicas that sent one run executions. */
 export async function countWorkers(sql: Queryable): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
     select count(*) as count from replicas where seen_at > now() - interval '30 seconds' and role <> 'api'`;
@@ -49,7 +53,7 @@ export const listConnectedAgents = (sql: Queryable): Promise<Status["agents"]> =
     ) e on true
     where s.expires_at > now() group by s.agent_id order by s.agent_id limit 1000`;
 
-export interface OwnReplica extends Omit<Replica, "seen_at" | "this"> {
+export interface OwnReplica extends Omit<Replica, "seen_at" | "silent_seconds" | "this"> {
   readonly settings: Fingerprints;
 }
 

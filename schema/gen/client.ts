@@ -160,7 +160,7 @@ export type ReceiptStatus = "accepted" | "discarded" | "duplicate";
 
 export type RefusedPlugin = { name: string; code: string; reason: string };
 
-export type Replica = { id: string; host: string; role: "all" | "api" | "worker"; version: string; running: number; started_at: string; seen_at: string; this: boolean };
+export type Replica = { id: string; host: string; role: "all" | "api" | "worker"; version: string; running: number; started_at: string; seen_at: string; silent_seconds: (number | null); this: boolean };
 
 export type Resolution = { source: string; event: string; action: (string | null); canonical_trigger: (string | null); tasks: (Task)[] };
 

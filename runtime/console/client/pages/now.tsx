@@ -3,7 +3,7 @@ import type { Status } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { stateText } from "../part-words.ts";
-import { State } from "../parts/badge.tsx";
+import { Badge, State } from "../parts/badge.tsx";
 import { Page, QueryResult, Section } from "../parts/page.tsx";
 import { RunList } from "../parts/run-list.tsx";
 import { Text } from "../parts/text.tsx";
@@ -151,12 +151,12 @@ function Replicas({ replicas }: { replicas: Status["replicas"] }) {
   return (
     <Section title="Replicas">
       <ul class="list">
-        {replicas.map(({ id, host, role, version, running, seen_at }) => (
+        {replicas.map(({ id, host, role, version, running, seen_at, silent_seconds }) => (
           <li key={id}>
             <span class="main">
               <Text>{host}</Text> <span class="soft">{role}</span>
             </span>
-            <span class="side">{running} running</span>
+            <span class="side">{silent_seconds === null ? `${running} running` : <Badge tone="bad">silent</Badge>}</span>
             <span class="side">{version}</span>
             <span class="side">
               seen <Time at={seen_at} />
