@@ -1,16 +1,15 @@
 import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 import type { Sql } from "../platform/database/client.ts";
-import { causeOf } from "../platform/error-text.ts";
 import { issueText } from "../platform/issue-text.ts";
 import type { Vault } from "../platform/vault.ts";
 import { throwRefusalAs } from "./admit.ts";
-import { settingsPurpose } from "./installed-plugin.ts";
 import type { PluginManager } from "./plugin-manager.ts";
 import { findBundle, findPlugin, saveSettings, type VersionRow } from "./queries.ts";
 import { restrictPermissions } from "./restrict-permissions.ts";
 import { connectionSchema } from "./sandbox/connection-schema.ts";
 import { settingNames, settingsToStart } from "./setting-names.ts";
+import { settingsPurpose, storedSettings, throwAsConflict } from "./stored-settings.ts";
 
 interface ConfigureDeps {
   readonly manager: Pick<PluginManager, "runningPlugin" | "trial">;
@@ -35,7 +34,7 @@ export async function configure(
   refuseUnknown(id, changes, versions);
   deps.vault.requireKey();
   const row = await findPlugin(sql, id);
-  const before = await settingsToKeep(id, row?.settings ?? null, deps.vault);
+  const before = await storedSettings(row, deps.vault).catch(throwAsConflict);
   const after = Object.fromEntries(
     Object.entries({ ...before, ...changes }).filter((entry): entry is [string, string] => entry[1] !== null),
   );
@@ -56,16 +55,6 @@ export async function configure(
 
 const refusedText = (code: string, message: string): string =>
   `the plugin does not start with them (${code}: ${message}). The old settings still apply.`;
-
-export const storedSettings = async (id: string, sealed: string | null, vault: Vault): Promise<Record<string, string>> =>
-  sealed === null ? {} : ((await vault.open(sealed, settingsPurpose(id))) as Record<string, string>);
-
-/** The stored settings, which a change keeps or a version starts with. Throws a `conflict` if they cannot be decrypted. */
-export const settingsToKeep = (id: string, sealed: string | null, vault: Vault): Promise<Record<string, string>> =>
-  storedSettings(id, sealed, vault).catch((error) => {
-    const cure = "Add the key that encrypted them to ENCRYPTION_KEY, or remove the plugin and install it again";
-    throw problem("conflict", `The stored settings of ${id} cannot be decrypted: ${causeOf(error)}. ${cure}.`);
-  });
 
 /** Throws a `Problem` if the plugin cannot start with these settings, because some are missing. */
 export function requireSettings(manifest: BuiltManifest, settings: Settings): void {

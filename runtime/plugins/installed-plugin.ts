@@ -1,6 +1,3 @@
-import { PluginError } from "@signalbox/sdk";
-import { messageOf } from "../platform/error-text.ts";
-import type { Vault } from "../platform/vault.ts";
 import { Refusal } from "./admit.ts";
 import type { LoadedThirdParty } from "./load-third-party.ts";
 import type { PluginRow, VersionRow } from "./queries.ts";
@@ -12,9 +9,6 @@ export type Settings = Readonly<Record<string, string>>;
 export interface InstalledPlugin extends LoadedThirdParty {
   readonly row: PluginRow;
 }
-
-/** The encryption context of a plugin's stored settings. */
-export const settingsPurpose = (id: string): string => `plugin ${id}`;
 
 export const isServing = (process: SupervisedProcess): boolean => ["ready", "degraded"].includes(process.status().state);
 
@@ -36,14 +30,3 @@ export function requireDigest({ manifest: { bundle } }: VersionRow, sha256: stri
 /** Whether two rows of a plugin result in the same load: the same version, settings and denied permissions. */
 export const isSame = (one: PluginRow, other: PluginRow): boolean =>
   one.version === other.version && one.settings === other.settings && JSON.stringify(one.denied) === JSON.stringify(other.denied);
-
-/** The stored settings of a plugin. Throws a `PluginError` if they cannot be decrypted. */
-export async function settingsOf(row: PluginRow, vault: Vault): Promise<Record<string, string>> {
-  if (row.settings === null) return {};
-  try {
-    return (await vault.open(row.settings, settingsPurpose(row.id))) as Record<string, string>;
-  } catch (error) {
-    const reason = messageOf(error);
-    throw new PluginError("not_configured", `The stored settings of ${row.id} cannot be decrypted: ${reason}`);
-  }
-}

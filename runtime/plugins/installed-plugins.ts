@@ -11,7 +11,6 @@ import {
   requireReady,
   type Settings,
   serves,
-  settingsOf,
 } from "./installed-plugin.ts";
 import { type RefusedPlugin, refusalOf } from "./load.ts";
 import type { LoadedThirdParty } from "./load-third-party.ts";
@@ -20,6 +19,7 @@ import type { ProcessStates } from "./process-states.ts";
 import { allPlugins, allVersions, findBundle, type PluginRow, type VersionRow } from "./queries.ts";
 import { restrictPermissions } from "./restrict-permissions.ts";
 import type { ServedContributions } from "./served-contributions.ts";
+import { storedSettings } from "./stored-settings.ts";
 
 interface InstalledPluginsDeps {
   readonly sql: Sql;
@@ -87,7 +87,7 @@ export class InstalledPlugins {
     if (current && this.failedUpgrades.has(row)) return;
     let candidate: LoadedThirdParty | undefined;
     try {
-      const settings = await settingsOf(row, this.#deps.vault);
+      const settings = await storedSettings(row, this.#deps.vault);
       const bytes = await findBundle(this.#deps.sql, row.id, version.version);
       if (!bytes) return;
       const manifest = restrictPermissions(version.manifest, row.denied);

@@ -5,7 +5,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import { throwRefusalAs } from "./admit.ts";
-import { configure, requireSettings, settingsToKeep, storedSettings } from "./configure.ts";
+import { configure, requireSettings } from "./configure.ts";
 import { describeFromEnvironment, describeInstalled, type PluginEntity } from "./describe.ts";
 import { installVersion } from "./install-version.ts";
 import type { LogTail } from "./log-tail.ts";
@@ -25,6 +25,7 @@ import {
   type VersionRow,
 } from "./queries.ts";
 import { denialsFor, restrictPermissions } from "./restrict-permissions.ts";
+import { storedSettings, throwAsConflict } from "./stored-settings.ts";
 
 export interface PluginDeps {
   readonly manager: PluginManager;
@@ -72,7 +73,7 @@ export function pluginOperations(deps: PluginDeps): BoundOperation[] {
       const bytes = await findBundle(sql, id, chosenVersion.version);
       if (!bytes) throw notFound(id);
       const row = await findPlugin(sql, id);
-      const settings = await settingsToKeep(id, row?.settings ?? null, deps.vault);
+      const settings = await storedSettings(row, deps.vault).catch(throwAsConflict);
       requireSettings(chosenVersion.manifest, { ...deps.environment(id), ...settings });
       const manifest = restrictPermissions(chosenVersion.manifest, row?.denied ?? null);
       const trial = async () => {
@@ -150,7 +151,7 @@ async function describeAll(sql: Sql, { manager, environment, vault }: PluginDeps
     .map((running) => describeFromEnvironment(running, new Set(Object.keys(environment(running.manifest.id)))));
   const installedPlugins = await Promise.all(
     rows.map(async (row) => {
-      const settings = await storedSettings(row.id, row.settings, vault).catch(() => ({}));
+      const settings = await storedSettings(row, vault).catch(() => ({}));
       const set = new Set([...Object.keys(environment(row.id)), ...Object.keys(settings)]);
       return describeInstalled(
         row,
