@@ -1,5 +1,5 @@
-import { operatorCommands } from "../runtime/cli/operate.ts";
-import { authorVerbs, operatorVerbs } from "../runtime/cli/plugin/verbs.ts";
+import { commands } from "../runtime/cli/commands.ts";
+import { pluginCommands } from "../runtime/cli/plugin/commands.ts";
 import { ownFlags, verbsOf } from "../runtime/cli/verbs.ts";
 import { declaredOperations } from "../runtime/declared-operations.ts";
 import { type Page, parsePage } from "./markdown.ts";
@@ -61,10 +61,6 @@ const unknownScripts = ({ text, where }: Mention): string[] =>
     .map(([command]) => `${where}: there is no script for ${command}`);
 
 const verbs = verbsOf(declaredOperations().map(({ op }) => op)).filter(({ noun }) => noun !== "plugins");
-const pluginVerbs: Readonly<Record<string, { args: string; details?: string }>> = { ...authorVerbs, ...operatorVerbs };
-const operating: Readonly<Record<string, { usage: string }>> = operatorCommands;
-/** Commands of one word, and what may follow. */
-const single: Readonly<Record<string, readonly string[]>> = { start: [], migrate: ["create"], reembed: [], doctor: [], help: [] };
 const flagsIn = (text: string): string[] => [...text.matchAll(/(?<![\w-])--([a-z][a-z-]*)/g)].map(([, name = ""]) => name);
 
 function unknownCommands({ text, where }: Mention): string[] {
@@ -82,14 +78,11 @@ function unknownCommands({ text, where }: Mention): string[] {
 /** The flags of a command; `null` if there is no such command. */
 function flagsOf(first: string, second: string): string[] | null {
   const isWord = /^[a-z][a-z-]*$/.test(second);
-  if (first === "plugin" || first === "plugins") {
-    const verb = pluginVerbs[second];
-    if (verb) return [...flagsIn(`${verb.args} ${verb.details ?? ""}`), "help", "format", "json"];
-    return isWord ? null : ["help"];
-  }
-  if (operating[first] && second !== "get") return [...flagsIn(operating[first].usage), "help"];
-  if (single[first]) return [...single[first], "help"];
-  if (first === "memory" && ["export", "import"].includes(second)) return ["help"];
+  if (first === "help") return ["help"];
+  const words = first === "plugins" ? `plugin ${second}` : `${first} ${second}`;
+  const command = [...commands, ...pluginCommands].find(({ name }) => name === words || (name === first && second !== "get"));
+  if (command) return [...flagsIn(`${command.args} ${command.details ?? ""}`), "help"];
+  if (first === "plugin" || first === "plugins") return isWord ? null : ["help"];
   const ofNoun = verbs.filter(({ noun }) => noun === first);
   const verb = ofNoun.find((one) => one.verb === second);
   if (verb) return [...verb.flags.flatMap(({ name, alias }) => (alias ? [name, alias] : [name])), ...ownFlags];

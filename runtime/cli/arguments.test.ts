@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { declaredOperations } from "../declared-operations.ts";
 import { readArguments, UsageError } from "./arguments.ts";
-import { helpOf } from "./help.ts";
+import { verbsHelp } from "./help.ts";
 import { asJson, asTable } from "./output.ts";
 import { verbsOf } from "./verbs.ts";
 
@@ -100,7 +100,7 @@ test("every operation that HTTP offers is a verb, with help", () => {
   const verbs = verbsOf(operations);
   expect(verbs.map((one) => one.op.id)).toEqual(operations.filter((one) => one.http && !one.streaming).map((one) => one.id));
   expect(new Set(verbs.map((one) => `${one.noun} ${one.verb}`)).size).toBe(verbs.length);
-  for (const one of verbs) expect(helpOf([one])).toContain(one.op.summary);
+  for (const one of verbs) expect(verbsHelp([one])).toContain(one.op.summary);
 });
 
 test("a member may not have the name of a global flag", () => {

@@ -1,17 +1,11 @@
 import { documentationOf } from "@signalbox/schema/operation";
 import { version } from "../platform/version.ts";
-import { operatorCommands } from "./operate.ts";
+import { commands } from "./commands.ts";
 import type { Flag, Verb } from "./verbs.ts";
 
-/** Commands that are not operations of the service. */
-const commands: readonly (readonly [string, string])[] = [
-  ...Object.values(operatorCommands).map(({ usage, about }) => [usage.split(" [")[0] as string, `${about}.`] as const),
-  ["start", "Run the service, configured by the environment and .env."],
-  ["migrate", "Apply missing migrations and exit. `start` also does this. --create: also create the embedded database."],
-  ["reembed", "Recompute all embeddings after EMBEDDING_MODEL or EMBEDDING_DIMENSION changes. Resumes if interrupted."],
-  ["doctor", "Print what is wrong with the configuration of a running service: triggers without tasks, failed checks."],
-  ["memory export", "Print all memories as JSON Lines."],
-  ["memory import <file>", "Import the output of export; - reads standard input."],
+/** The list of commands: a name with the first arguments, and a sentence. */
+const listed: readonly (readonly [string, string])[] = [
+  ...commands.map(({ name, args, summary }) => [`${name} ${args}`.replace(/ (\[.*)?$/, ""), summary] as const),
   ["keys", "Create, list and revoke API keys directly in the database."],
   [
     "plugin",
@@ -22,14 +16,14 @@ const commands: readonly (readonly [string, string])[] = [
 /** `signalbox --help`: all nouns with their verbs. */
 export function overview(verbs: readonly Verb[]): string {
   const nouns = [...Map.groupBy(verbs, (verb) => verb.noun)].sort(([a], [b]) => (a < b ? -1 : 1));
-  const width = Math.max(...nouns.map(([noun]) => noun.length), ...commands.map(([name]) => name.length));
+  const width = Math.max(...nouns.map(([noun]) => noun.length), ...listed.map(([name]) => name.length));
   return `Signalbox ${version}: turns events from issue trackers and code hosts into AI-agent work.
 
 Usage: signalbox <command>
        signalbox <noun> <verb> [<id>] [--flags]
 
 Commands
-${commands.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`).join("\n")}
+${listed.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`).join("\n")}
 
 Nouns and verbs of a running service
 ${nouns.map(([noun, of]) => `  ${noun.padEnd(width)}  ${of.map((one) => one.verb).join(", ")}`).join("\n")}
@@ -45,16 +39,18 @@ Exit codes: 0 done, 1 failed, 2 usage error.
 }
 
 /** The help of a noun (`signalbox agents --help`) or of one verb. */
-export const helpOf = (verbs: readonly Verb[]): string => `${verbs.map(verbHelp).join("\n")}${common(verbs)}`;
+export const verbsHelp = (verbs: readonly Verb[]): string => `${verbs.map(verbHelp).join("\n")}${common(verbs)}`;
 
-export const usageOf = ({ noun, verb, params }: Verb): string =>
+export const verbUsage = ({ noun, verb, params }: Verb): string =>
   ["signalbox", noun, verb, ...params.map((name) => `<${name}>`)].join(" ");
 
 function verbHelp(verb: Verb): string {
   const shown = verb.flags.filter((flag) => !verb.params.includes(flag.member));
   const width = Math.max(0, ...shown.map((flag) => flagText(flag).length));
   const lines = shown.map((flag) => `    ${flagText(flag).padEnd(width)}  ${describe(flag)}`.trimEnd());
-  return [`${usageOf(verb)}${shown.length > 0 ? " [--flags]" : ""}`, `    ${documentationOf(verb.op)}`, ...lines, ""].join("\n");
+  return [`${verbUsage(verb)}${shown.length > 0 ? " [--flags]" : ""}`, `    ${documentationOf(verb.op)}`, ...lines, ""].join(
+    "\n",
+  );
 }
 
 const placeholder: Record<Flag["kind"], string> = {

@@ -7,6 +7,7 @@ import { get as getStatus } from "@signalbox/schema/status";
 import { get as getSubject, search as searchSubjects } from "@signalbox/schema/subjects";
 import { get as getUsage } from "@signalbox/schema/usage";
 import { optionFault, UsageError } from "./arguments.ts";
+import { type Command, usageOf } from "./command.ts";
 import { asJson, tableOf, toSecond, withoutControlCharacters, wrapText } from "./output.ts";
 import { ask } from "./request.ts";
 import { refusalsOfLastDay, rowsIn, type Status, sizeOf, statusLines } from "./status-lines.ts";
@@ -16,71 +17,65 @@ import type { Terminal } from "./terminal.ts";
 
 /* The commands for the operator on call: each answers one question with a few requests, as text, or as JSON with `--json`. */
 
-interface Command {
-  readonly usage: string;
-  readonly about: string;
-  readonly run: (args: Arguments, terminal: Terminal) => Promise<number>;
-}
-interface Arguments {
+/** What a command was given. */
+interface Given {
   readonly positionals: readonly string[];
   readonly values: Readonly<Record<string, string | boolean | undefined>>;
+  /** The usage of the command without `--json`, for usage errors. */
+  readonly usage: string;
 }
 
-export const operatorCommands: Readonly<Record<string, Command>> = {
-  status: { usage: "status", about: "Show whether everything works and, if not, what fails and since when", run: status },
-  why: { usage: "why <issue or URL>", about: "Show what happened for an issue, or why nothing happened", run: why },
-  tail: { usage: "tail [<execution>]", about: "Follow an execution, or everything, as it happens", run: tail },
-  runs: {
-    usage: "runs [--state <state>] [--subject <issue>] [--from <time>] [--to <time>] [--limit <number>]",
-    about: "List the latest executions",
-    run: runs,
-  },
-  cost: {
-    usage: "cost [--from <time>] [--to <time>] [--by <groups>]",
-    about: "Show what runs cost, by month and project",
-    run: cost,
-  },
-  pause: {
-    usage: "pause [all|project|agent|source] [<id>] --reason <text>",
-    about: "Keep new executions from starting",
-    run: pause,
-  },
-  resume: { usage: "resume [all|project|agent|source] [<id>]", about: "Let executions start again", run: resume },
-  storage: { usage: "storage", about: "Show what the database stores, and what retention will remove", run: storage },
-};
+export const operatorCommands: readonly Command[] = [
+  answering("status", "", "Show whether everything works and, if not, what fails and since when.", status),
+  answering("why", "<issue or URL>", "Show what happened for an issue, or why nothing happened.", why),
+  answering("tail", "[<execution>]", "Follow an execution, or everything, as it happens.", tail),
+  answering(
+    "runs",
+    "[--state <state>] [--subject <issue>] [--from <time>] [--to <time>] [--limit <number>]",
+    "List the latest executions.",
+    runs,
+  ),
+  answering("cost", "[--from <time>] [--to <time>] [--by <groups>]", "Show what runs cost, by month and project.", cost),
+  answering("pause", "[all|project|agent|source] [<id>] --reason <text>", "Keep new executions from starting.", pause),
+  answering("resume", "[all|project|agent|source] [<id>]", "Let executions start again.", resume),
+  answering("storage", "", "Show what the database stores, and what retention will remove.", storage),
+];
 
-const text = { type: "string" } as const;
-const times = { from: text, to: text } as const;
-const options = { json: { type: "boolean" }, reason: text, state: text, subject: text, ...times, by: text, limit: text } as const;
-
-export async function runOperatorCommand(name: string, args: readonly string[], terminal: Terminal): Promise<number> {
-  const command = operatorCommands[name] as Command;
-  if (args.includes("--help") || args.includes("-h")) {
-    terminal.out(`Usage: signalbox ${command.usage} [--json]\n\n${command.about}.\n`);
-    return 0;
-  }
-  const usage = `Usage: signalbox ${command.usage} [--json]`;
-  const flags = ["json", ...[...command.usage.matchAll(/--([a-z]+)/g)].map(([, flag = ""]) => flag)] as (keyof typeof options)[];
-  const own = Object.fromEntries(flags.map((flag) => [flag, options[flag]]));
-  let parsedArgs: Arguments;
-  try {
-    parsedArgs = parseArgs({ args: [...args], options: own, allowPositionals: true }) as Arguments;
-  } catch (error) {
-    throw new UsageError(`${optionFault(error, flags)}\n${usage}`);
-  }
-  const most = command.usage.replace(/--[a-z]+ <[^>]+>/g, "").match(/<|\[\w+\|/g)?.length ?? 0;
-  if (parsedArgs.positionals.length > most)
-    throw new UsageError(`unexpected argument ${JSON.stringify(parsedArgs.positionals[most])}\n${usage}`);
-  return command.run(parsedArgs, terminal);
+/** A command that answers as text, or as JSON with `--json`. Its options are those that `args` names. */
+function answering(
+  name: string,
+  args: string,
+  summary: string,
+  run: (given: Given, terminal: Terminal) => Promise<number>,
+): Command {
+  const flags = ["json", ...[...args.matchAll(/--([a-z]+)/g)].map(([, flag = ""]) => flag)];
+  const options = Object.fromEntries(flags.map((flag) => [flag, { type: flag === "json" ? "boolean" : "string" } as const]));
+  const most = args.replace(/--[a-z]+ <[^>]+>/g, "").match(/<|\[\w+\|/g)?.length ?? 0;
+  return {
+    name,
+    args: `${args} [--json]`.trimStart(),
+    summary,
+    run: async (words, terminal, command) => {
+      let parsed: Omit<Given, "usage">;
+      try {
+        parsed = parseArgs({ args: [...words], options, allowPositionals: true }) as Omit<Given, "usage">;
+      } catch (error) {
+        throw new UsageError(`${optionFault(error, flags)}\n${usageOf(command)}`);
+      }
+      if (parsed.positionals.length > most)
+        throw new UsageError(`unexpected argument ${JSON.stringify(parsed.positionals[most])}\n${usageOf(command)}`);
+      return run({ ...parsed, usage: usageOf({ ...command, args }) }, terminal);
+    },
+  };
 }
 
 /** Prints JSON if it was requested, otherwise text. */
-function print(terminal: Terminal, { values }: Arguments, value: unknown, lines: () => string): number {
+function print(terminal: Terminal, { values }: Given, value: unknown, lines: () => string): number {
   terminal.out(values.json ? asJson(value) : withoutControlCharacters(lines()));
   return 0;
 }
 
-async function status(args: Arguments, terminal: Terminal): Promise<number> {
+async function status(args: Given, terminal: Terminal): Promise<number> {
   const answer = await ask<Status>(getStatus);
   const lines = args.values.json ? [] : await statusLines(answer);
   print(terminal, args, answer, () => lines.map((line) => `${wrapText(line, terminal.columns, "  ")}\n`).join(""));
@@ -90,9 +85,9 @@ async function status(args: Arguments, terminal: Terminal): Promise<number> {
 /** Number of issues with the same name or number that `why` finds. */
 const maxMatches = 10;
 
-async function why(args: Arguments, terminal: Terminal): Promise<number> {
+async function why(args: Given, terminal: Terminal): Promise<number> {
   const [q] = args.positionals;
-  if (q === undefined) throw new UsageError(`missing issue\nUsage: signalbox ${operatorCommands.why?.usage}`);
+  if (q === undefined) throw new UsageError(`missing issue\n${args.usage}`);
   const [found, ...others] = await ask<Output<typeof searchSubjects>["items"]>(searchSubjects, { q, limit: maxMatches });
   if (!found) {
     terminal.err(withoutControlCharacters(await unknownIssue(q, terminal.columns)));
@@ -137,12 +132,12 @@ async function unknownIssue(q: string, columns: number): Promise<string> {
   return [wrapText(`No stored event is about ${q}. ${head}`, columns), ...lines, ""].join("\n");
 }
 
-async function tail(args: Arguments, terminal: Terminal): Promise<number> {
+async function tail(args: Given, terminal: Terminal): Promise<number> {
   await follow(args.positionals[0], args.values.json === true, terminal);
   return 0;
 }
 
-async function runs(args: Arguments, terminal: Terminal): Promise<number> {
+async function runs(args: Given, terminal: Terminal): Promise<number> {
   const { state, subject, from, to, limit = "50" } = args.values;
   const rows = await ask<Output<typeof listExecutions>["items"]>(listExecutions, { state, subject, from, to, limit });
   if (rows.length === 0 && !args.values.json) terminal.err("No executions found.\n");
@@ -159,7 +154,7 @@ async function runs(args: Arguments, terminal: Terminal): Promise<number> {
   });
 }
 
-async function cost(args: Arguments, terminal: Terminal): Promise<number> {
+async function cost(args: Given, terminal: Terminal): Promise<number> {
   const { from, to, by = "month,project" } = args.values;
   const answer = await ask<Output<typeof getUsage>>(getUsage, { from, to, group_by: by });
   const rows = (answer.groups ?? []).map(({ tokens, ...group }) => ({ ...group, tokens: tokens.total }));
@@ -173,20 +168,20 @@ async function cost(args: Arguments, terminal: Terminal): Promise<number> {
   return print(terminal, args, answer, () => `${table}${hint}`);
 }
 
-async function pause(args: Arguments, terminal: Terminal): Promise<number> {
+async function pause(args: Given, terminal: Terminal): Promise<number> {
   const { reason } = args.values;
-  if (!reason) throw new UsageError(`missing --reason\nUsage: signalbox ${operatorCommands.pause?.usage}`);
+  if (!reason) throw new UsageError(`missing --reason\n${args.usage}`);
   const paused = await ask<Scope>(pauses.create, { ...scopeOf(args), reason });
   const end = ["signalbox resume", ...(paused.scope === "all" ? [] : [nameOf(paused)])].join(" ");
   return print(terminal, args, paused, () => `Paused: ${nameOf(paused)}. Webhooks are still stored.\nTo end it, run: ${end}\n`);
 }
 
-async function resume(args: Arguments, terminal: Terminal): Promise<number> {
+async function resume(args: Given, terminal: Terminal): Promise<number> {
   const resumed = await ask<Scope>(pauses.remove, scopeOf(args));
   return print(terminal, args, resumed, () => `Resumed: ${nameOf(resumed)}.\n`);
 }
 
-async function storage(args: Arguments, terminal: Terminal): Promise<number> {
+async function storage(args: Given, terminal: Terminal): Promise<number> {
   const answer = await ask<Output<typeof getStorage>>(getStorage);
   return print(terminal, args, answer, () => storageText(answer, terminal.columns));
 }
@@ -197,7 +192,7 @@ interface Scope {
 }
 
 const nameOf = ({ scope, id }: Scope) => [scope, id].filter(Boolean).join(" ");
-function scopeOf({ positionals: [scope = "all", id] }: Arguments): Record<string, string> {
+function scopeOf({ positionals: [scope = "all", id] }: Given): Record<string, string> {
   if (!["all", "project", "agent", "source"].includes(scope))
     throw new UsageError(`scope: must be all, project, agent or source; it is ${JSON.stringify(scope)}`);
   return { scope, ...(id !== undefined && { id }) };

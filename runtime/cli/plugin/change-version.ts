@@ -6,34 +6,30 @@ import { UsageError } from "../arguments.ts";
 import { type FetchedPackage, fetchPackage } from "./fetch-package.ts";
 import { checkLocked, lockFile, readLock, saveLocked } from "./lock.ts";
 import { breakingChangesText, permissionsText, singleLine } from "./messages.ts";
-import { id, type OperatorContext, type OperatorVerb, type PluginEntity } from "./operator-verb.ts";
+import { id, type OperatorCommand, type OperatorContext, type PluginEntity } from "./operator-context.ts";
 import { PackageError } from "./package-error.ts";
-import { usageOf } from "./verbs.ts";
 
-export const install: OperatorVerb = async (args, context) => {
+export const install: OperatorCommand = async (args, context) => {
   const { values, positionals } = parseArgs({
     args: [...args],
     options: { approve: { type: "boolean" } },
     allowPositionals: true,
   });
   const sources = positionals.length > 0 ? positionals : Object.values(readLock().plugins).map(({ source }) => source);
-  if (sources.length === 0)
-    throw new UsageError(
-      `Usage: signalbox plugin ${usageOf("install")}; without an argument, it installs what ${lockFile} lists.`,
-    );
+  if (sources.length === 0) throw new UsageError(`${context.usage}; without an argument, it installs what ${lockFile} lists.`);
   for (const source of sources) await installFetched(await fetchPackage(source), values.approve === true, context);
   return 0;
 };
 
-export const approve: OperatorVerb = async ([name, version, ...more], context) => {
-  if (name === undefined || more.length > 0) throw new UsageError(`Usage: signalbox plugin ${usageOf("approve")}`);
+export const approve: OperatorCommand = async ([name, version, ...more], context) => {
+  if (name === undefined || more.length > 0) throw new UsageError(context.usage);
   const before = await context.call<PluginEntity>(plugins.get, { id: name });
   context.out(permissionsText(before) + breakingChangesText(before, version ?? before.versions.at(-1)?.version ?? ""));
   return approveVersion(name, version, context);
 };
 
-export const upgrade: OperatorVerb = async (args, context) => {
-  const nameOrSource = id(args, "upgrade");
+export const upgrade: OperatorCommand = async (args, context) => {
+  const nameOrSource = id(args, context.usage);
   const source = await newest(nameOrSource, context);
   const fetched = await fetchPackage(source);
   // Checked first, because an upgrade of a plugin that is not installed would install it.
@@ -43,8 +39,8 @@ export const upgrade: OperatorVerb = async (args, context) => {
   return 0;
 };
 
-export const rollback: OperatorVerb = async (args, context) => {
-  const name = id(args, "rollback");
+export const rollback: OperatorCommand = async (args, context) => {
+  const name = id(args, context.usage);
   const { version, versions } = await context.call<PluginEntity>(plugins.get, { id: name });
   const active = versions.findIndex((one) => one.version === version);
   const older = versions.slice(0, Math.max(0, active));

@@ -8,7 +8,7 @@ import type { PluginBuild } from "./build.ts";
 import { bundle } from "./bundle.ts";
 import { filePublisher } from "./fetch-package.ts";
 import { requestedText } from "./messages.ts";
-import type { PluginEntity } from "./operator-verb.ts";
+import type { PluginEntity } from "./operator-context.ts";
 import { readPackage } from "./package-file.ts";
 
 /** A running Signalbox in which each build is installed. */

@@ -1,4 +1,4 @@
-import type { PluginEntity } from "./operator-verb.ts";
+import type { PluginEntity } from "./operator-context.ts";
 
 /** Text of a plugin's author must not control the terminal. */
 export const singleLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");

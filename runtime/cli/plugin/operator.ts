@@ -5,64 +5,59 @@ import type { Operation } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
 import type { z } from "zod";
 import { UsageError } from "../arguments.ts";
+import { type Command, usageOf } from "../command.ts";
 import { asJson, onOneLine, tableOf } from "../output.ts";
 import { callerOf, namedService } from "../request.ts";
 import type { Terminal } from "../terminal.ts";
 import { approve, install, rollback, upgrade } from "./change-version.ts";
 import { removeLocked } from "./lock.ts";
 import { healthLine, isolationText, missingLayers, permissionsText, problemsOf, singleLine, waitingLine } from "./messages.ts";
-import { id, type OperatorContext, type OperatorVerb, type OperatorVerbName, type PluginEntity } from "./operator-verb.ts";
+import { id, type OperatorCommand, type OperatorContext, type PluginEntity } from "./operator-context.ts";
 import { search } from "./search.ts";
-import { pluginHelp, usageOf } from "./verbs.ts";
 
-/** A verb that sends requests to the service at SIGNALBOX_URL. */
-export async function runOperator(name: string | undefined, args: readonly string[], terminal: Terminal): Promise<number> {
-  const run = Object.hasOwn(verbs, name ?? "") ? verbs[name as OperatorVerbName] : undefined;
-  if (!run) {
-    const what = name === undefined ? "missing verb" : `unknown verb ${JSON.stringify(name)}`;
-    throw new UsageError(`plugin: ${what}\n\n${pluginHelp()}`);
-  }
-  return run(args, { ...terminal, call: callerOf(namedService(), terminal.out) });
-}
+/** Runs a command that sends requests to the service at SIGNALBOX_URL. */
+export const runOperator = (verb: keyof typeof operator, args: readonly string[], terminal: Terminal, command: Command) =>
+  operator[verb](args, { ...terminal, call: callerOf(namedService(), terminal.out), usage: usageOf(command) });
 
-const verbs: Record<OperatorVerbName, OperatorVerb> = {
+/** The commands for operators, by verb. */
+const operator = {
   search,
   install,
   approve,
   upgrade,
   rollback,
   list: async (args, context) => {
-    none(args, "list");
+    none(args, context.usage);
     const all = await context.call<PluginEntity[]>(plugins.list, { limit: 1000 });
     const columns = ["id", "version", "state", "code", "tier", "kinds", "title"];
     context.out(context.interactive ? tableOf(columns, all, context.columns) : asJson(all));
     return 0;
   },
   info: async (args, context) => {
-    context.out(asJson(await context.call(plugins.get, { id: id(args, "info") })));
+    context.out(asJson(await context.call(plugins.get, { id: id(args, context.usage) })));
     return 0;
   },
-  permissions: async (args, { call, out }) => {
+  permissions: async (args, { call, out, usage }) => {
     const options = { narrow: { type: "string" } } as const;
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    const name = id(positionals, "permissions");
+    const name = id(positionals, usage);
     if (values.narrow === undefined) out(permissionsText(await call(plugins.get, { id: name })));
-    else out(permissionsText(await call(plugins.updatePermissions, { ...wantedOf(values.narrow), id: name })));
+    else out(permissionsText(await call(plugins.updatePermissions, { ...wantedOf(values.narrow, usage), id: name })));
     return 0;
   },
-  configure: async (args, { call, out, read }) => {
+  configure: async (args, { call, out, read, usage }) => {
     const options = { settings: { type: "string" } } as const;
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    const name = id(positionals, "configure");
+    const name = id(positionals, usage);
     const text = values.settings;
-    if (text === undefined) throw new UsageError(`Usage: signalbox plugin ${usageOf("configure")}`);
+    if (text === undefined) throw new UsageError(usage);
     const json = text === "-" || text.startsWith("@") ? await read(text) : text;
     out(asJson(await call(plugins.configure, { id: name, settings: settingsIn(json) })));
     return 0;
   },
-  enable: (args, context) => change(plugins.enable, id(args, "enable"), context),
-  disable: async (args, { call, out }) => {
-    const { id: name, version } = await call<PluginEntity>(plugins.disable, { id: id(args, "disable") });
+  enable: (args, context) => change(plugins.enable, id(args, context.usage), context),
+  disable: async (args, { call, out, usage }) => {
+    const { id: name, version } = await call<PluginEntity>(plugins.disable, { id: id(args, usage) });
     out(
       version === null
         ? `${name} does not run: none of its versions is approved.\n`
@@ -70,15 +65,15 @@ const verbs: Record<OperatorVerbName, OperatorVerb> = {
     );
     return 0;
   },
-  remove: async (args, { call, out }) => {
-    const name = id(args, "remove");
+  remove: async (args, { call, out, usage }) => {
+    const name = id(args, usage);
     await call(plugins.remove, { id: name });
     removeLocked(name);
     out(`${name} is removed.\n`);
     return 0;
   },
-  doctor: async (args, { call, out }) => {
-    none(args, "doctor");
+  doctor: async (args, { call, out, usage }) => {
+    none(args, usage);
     const installedPlugins = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
     const refusedPlugins = await call<{ name: string; code: string; reason: string }[]>(plugins.refused);
     const { required, layers } = await call<z.output<typeof plugins.isolation.output>>(plugins.isolation);
@@ -103,9 +98,9 @@ const verbs: Record<OperatorVerbName, OperatorVerb> = {
     );
     return complaints.length === 0 ? 0 : 1;
   },
-  logs: async (args, { call, out }) => {
+  logs: async (args, { call, out, usage }) => {
     const { lines } = await call<{ lines: { time: string; message: string; fields: object }[] }>(plugins.logs, {
-      id: id(args, "logs"),
+      id: id(args, usage),
     });
     for (const { time, message, fields } of lines) {
       const more = Object.keys(fields).length > 0 ? ` ${onOneLine(fields)}` : "";
@@ -113,10 +108,10 @@ const verbs: Record<OperatorVerbName, OperatorVerb> = {
     }
     return 0;
   },
-};
+} satisfies Record<string, OperatorCommand>;
 
-function none(args: readonly string[], name: OperatorVerbName): void {
-  if (args.length > 0) throw new UsageError(`Usage: signalbox plugin ${usageOf(name)}`);
+function none(args: readonly string[], usage: string): void {
+  if (args.length > 0) throw new UsageError(usage);
 }
 const countText = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
@@ -129,8 +124,8 @@ function settingsIn(json: string): unknown {
 }
 
 /** `api.example.com:GET,api.example.com:POST`, or JSON in the format of PUT /api/plugins/{id}/permissions. */
-function wantedOf(text: string): Record<string, unknown> {
-  const usageError = (what: string) => new UsageError(`--narrow: ${what}. Usage: signalbox plugin ${usageOf("permissions")}`);
+function wantedOf(text: string, usage: string): Record<string, unknown> {
+  const usageError = (what: string) => new UsageError(`--narrow: ${what}. ${usage}`);
   if (text.trim().startsWith("{")) {
     try {
       return JSON.parse(text) as Record<string, unknown>;

@@ -2,10 +2,10 @@ import { version } from "../../platform/version.ts";
 import { UsageError } from "../arguments.ts";
 import { exitCodeOf } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
-import { runPlugin } from "./command.ts";
+import { runPlugin } from "./run.ts";
 
 /** Only `signalbox plugin …`: the other commands belong to the package signalbox. */
-export const runWithoutService = (argv: readonly string[], target: Terminal): Promise<number> =>
+export const runWithoutService = (argv: readonly string[], target: Terminal): Promise<number | null> =>
   exitCodeOf(async (terminal) => {
     const [first, ...rest] = argv;
     if (first === "plugin" || first === "plugins") return runPlugin(rest, terminal);

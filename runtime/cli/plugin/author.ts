@@ -1,42 +1,19 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { UsageError } from "../arguments.ts";
-import { withoutControlCharacters } from "../output.ts";
+import { type Command, helpOf } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 import type { PluginBuild } from "./build.ts";
 import type { CaseResult, Report } from "./conformance/report.ts";
-import { PackageError } from "./package-error.ts";
-import { type authorVerbs, pluginHelp } from "./verbs.ts";
 
-type Verb = (args: readonly string[], terminal: Terminal) => Promise<number>;
-
-/** `signalbox plugin …`: commands for authors in the plugin's folder, and for operators with the service. */
-export async function runPlugin([verb, ...args]: readonly string[], terminal: Terminal): Promise<number> {
-  if (verb === "--help" || verb === "-h" || args.includes("--help") || args.includes("-h")) {
-    terminal.out(pluginHelp(verb));
-    return 0;
-  }
-  try {
-    if (Object.hasOwn(author, verb ?? "")) return await author[verb as keyof typeof author](args, terminal);
-    const { runOperator } = await import("./operator.ts");
-    return await runOperator(verb, args, terminal);
-  } catch (error) {
-    const { code, message } = error as { code?: unknown; message: string };
-    if (typeof code === "string" && code.startsWith("ERR_PARSE_ARGS")) throw new UsageError(`${message}\n${pluginHelp(verb)}`);
-    if (!(error instanceof PackageError)) throw error;
-    // The message may contain text of a package.
-    terminal.err(withoutControlCharacters(`${error.code}: ${error.message}\n`));
-    return 1;
-  }
-}
-
-const author: Record<keyof typeof authorVerbs, Verb> = {
-  new: async (args, terminal) => {
+/** The commands for authors, by verb. */
+export const author = {
+  new: async (args, terminal, command) => {
     const { ownershipFlags, ownershipOf, remainingSteps } = await import("./ownership.ts");
     const options = { kind: { type: "string" }, ...ownershipFlags } as const;
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     const { scaffold } = await import("./scaffold.ts");
-    const folder = one(positionals, "new");
+    const folder = one(positionals, command);
     const ownership = await ownershipOf(values);
     const result = scaffold({ folder, kind: values.kind ?? "tools", ...ownership });
     terminal.out(
@@ -81,7 +58,7 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
     const { dev } = await import("./dev.ts");
     return dev(args, terminal);
   },
-};
+} satisfies Record<string, Command["run"]>;
 
 /** The settings without which the plugin cannot start. */
 async function configOf(folder: string): Promise<Readonly<Record<string, unknown>>> {
@@ -100,10 +77,10 @@ function folderOf(args: readonly string[]): string {
     );
   return resolve(args[0] ?? ".");
 }
-function one(positionals: readonly string[], verb: keyof typeof authorVerbs): string {
+function one(positionals: readonly string[], command: Command): string {
   if (positionals.length !== 1) {
     const wrong = positionals.length === 0 ? "" : `unexpected argument ${JSON.stringify(positionals[1])}\n`;
-    throw new UsageError(`${wrong}${pluginHelp(verb)}`);
+    throw new UsageError(`${wrong}${helpOf(command)}`);
   }
   return positionals[0] as string;
 }

@@ -1,0 +1,78 @@
+import { UsageError } from "./arguments.ts";
+import type { Command } from "./command.ts";
+import { operatorCommands } from "./operate.ts";
+import { namedService } from "./request.ts";
+
+const configurationHint = "the configuration is in the environment and .env.";
+const transferUsage = "Usage: signalbox memory export > <file>, or signalbox memory import <file> (- for standard input)";
+
+/** The commands that are not operations, except those of `signalbox plugin`. */
+export const commands: readonly Command[] = [
+  ...operatorCommands,
+  {
+    name: "start",
+    args: "",
+    summary: "Run the service, configured by the environment and .env.",
+    help: `Usage: signalbox start\n\nIt takes no arguments; ${configurationHint}\n`,
+    run: async (args) => {
+      if (args.length > 0) throw new UsageError(`signalbox start takes no arguments; ${configurationHint}`);
+      await import("../main.ts");
+      return null;
+    },
+  },
+  {
+    name: "migrate",
+    args: "[--create]",
+    summary: "Apply missing migrations and exit. `start` also does this. --create: also create the embedded database.",
+    help: `Usage: signalbox migrate [--create]\n\n--create creates the embedded database if there is none; ${configurationHint}\n`,
+    run: async (args, { out, err }) => {
+      const create = args[0] === "--create";
+      if (args.length > (create ? 1 : 0)) throw new UsageError(`signalbox migrate takes only --create; ${configurationHint}`);
+      const applied = await (await import("./local.ts")).runMigrate(create, err);
+      out(applied === 0 ? "The database is up to date.\n" : `${applied} migrations applied.\n`);
+      return 0;
+    },
+  },
+  {
+    name: "reembed",
+    args: "",
+    summary: "Recompute all embeddings after EMBEDDING_MODEL or EMBEDDING_DIMENSION changes. Resumes if interrupted.",
+    help: "Usage: signalbox reembed\n\nStop the service first. If interrupted, run it again to resume.\n",
+    run: async (args, { interactive, out, err }) => {
+      if (args.length > 0) throw new UsageError(`signalbox reembed takes no arguments; ${configurationHint}`);
+      await (await import("./memory.ts")).runReembed(interactive, out, err);
+      return 0;
+    },
+  },
+  {
+    name: "doctor",
+    args: "",
+    summary: "Print what is wrong with the configuration of a running service: triggers without tasks, failed checks.",
+    help: "Usage: signalbox doctor\n\nExit code 1 if it finds problems.\n",
+    run: async (args, { out }) => {
+      if (args.length > 0) throw new UsageError("signalbox doctor takes no arguments.");
+      return (await (await import("./doctor.ts")).runDoctor(namedService(), out)) ? 0 : 1;
+    },
+  },
+  {
+    name: "memory export",
+    args: "",
+    summary: "Print all memories as JSON Lines.",
+    help: `${transferUsage}\n`,
+    run: async (args, { out, err }) => {
+      if (args.length > 0) throw new UsageError(transferUsage);
+      await (await import("./memory.ts")).runExport(out, err);
+      return 0;
+    },
+  },
+  {
+    name: "memory import",
+    args: "<file>",
+    summary: "Import the output of export; - reads standard input.",
+    help: `${transferUsage}\n`,
+    run: async ([file, ...more], { out, err }) => {
+      if (file === undefined || more.length > 0) throw new UsageError(transferUsage);
+      return (await (await import("./memory.ts")).runImport(file, out, err)) ? 0 : 1;
+    },
+  },
+];

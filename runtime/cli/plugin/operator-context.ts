@@ -1,0 +1,20 @@
+import type * as plugins from "@signalbox/schema/plugins";
+import type { z } from "zod";
+import { UsageError } from "../arguments.ts";
+import type { Call } from "../request.ts";
+import type { Terminal } from "../terminal.ts";
+
+export type PluginEntity = z.output<typeof plugins.plugin>;
+export interface OperatorContext extends Terminal {
+  /** Sends requests to the service. */
+  readonly call: Call;
+  /** The usage of the command, for usage errors. */
+  readonly usage: string;
+}
+export type OperatorCommand = (args: readonly string[], context: OperatorContext) => Promise<number>;
+
+/** The only argument of a command: the id of a plugin. */
+export function id(args: readonly string[], usage: string): string {
+  if (args.length !== 1) throw new UsageError(usage);
+  return args[0] as string;
+}
