@@ -1,6 +1,8 @@
 import { httpRoute, type Operation } from "@signalbox/schema/operation";
+import { Problem } from "@signalbox/schema/problem";
 import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
+import { unavailableAnswer } from "../platform/database/unavailable.ts";
 import { newId } from "../platform/ids.ts";
 import { storable } from "../platform/json.ts";
 import { type BoundOperation, type Context, Events } from "../platform/operation.ts";
@@ -31,6 +33,9 @@ export const removableTexts: Readonly<Record<string, readonly string[]>> = {
 /** Members that name a person whose data the operation removed. The log stores a pseudonym. */
 const erasedNames: Readonly<Record<string, readonly string[]>> = { "data.erase": ["actor"] };
 
+/** Operations that may have done part of their work when they fail. The log records the request and the error. */
+const isDoneInParts = new Set(["data.erase"]);
+
 /**
  * The same operations, but each one that changes data also writes a row of the audit log, after it has succeeded and before it is
  * answered. The `get` operation of the noun reads the object before the change, so the log contains no value that responses omit,
@@ -56,28 +61,41 @@ export function recordChanges(
   return operations.map((one) => {
     if (!isChange(one.op)) return one;
     const read = readerOf(one.op, readers);
-    const run: BoundOperation["run"] = async (input, context) => {
-      const before = await read(input, context);
-      const answer = await (one.run(input, context) as Promise<unknown>);
-      // The transcript contains the conversation with a model.
-      if (answer instanceof Events) return answer;
-      const after = one.op.status === 204 ? null : one.op.output.parse(answer);
-      if (one.op.isPreview?.(after)) return answer;
-      const object = objectOf(one.op, input, after);
+    const record = async (input: Record<string, unknown>, before: unknown, after: unknown, context: Context) => {
       const change = {
         actor: context.actor.name,
         operation: one.op.id,
-        object,
+        object: objectOf(one.op, input, after),
         before: storedValue(one.op, before, pseudonymOf),
         after: storedValue(one.op, after, pseudonymOf),
       };
       const entry = { at: new Date().toISOString(), ...change, request_id: context.request_id ?? newId() };
       await append({ sql: context.sql, entry: JSON.stringify(storable(entry)) }).catch(onError);
+    };
+    const run: BoundOperation["run"] = async (input, context) => {
+      const before = await read(input, context);
+      const answer = await (one.run(input, context) as Promise<unknown>).catch(async (error: unknown) => {
+        const failed = { ...input, is_complete: false, error: messageOf(error) };
+        const isRefused = error instanceof Problem && error.status < 500;
+        if (isDoneInParts.has(one.op.id) && !isRefused && !one.op.isPreview?.(failed))
+          await record(input, before, failed, context);
+        throw error;
+      });
+      // The transcript contains the conversation with a model.
+      if (answer instanceof Events) return answer;
+      const after = one.op.status === 204 ? null : one.op.output.parse(answer);
+      if (one.op.isPreview?.(after)) return answer;
+      await record(input, before, after, context);
       return answer;
     };
     return { op: one.op, run };
   });
 }
+
+/** The message that the caller gets. Others may contain texts that an erasure must remove. */
+const messageOf = (error: unknown): string =>
+  (error instanceof Problem ? error.message : unavailableAnswer(error)?.message) ??
+  "Internal error; see the service's log. Send the request again.";
 
 /** Operations that need only the scope `read`, and those that agents call, do not change the operator's data. */
 export const isChange = (op: Operation): boolean =>

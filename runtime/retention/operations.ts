@@ -75,21 +75,22 @@ async function erase(
     const events = counts.events + (await countDeferred(sql, unparsed));
     return { dry_run, ...named, ...counts, events, memories: (await listKeys()).length };
   }
-  await discardDeferred(sql, unparsed, "its payload was erased before its plugin could parse it");
-  const cancelled = await cancelForErasure(sql, target);
-  for (const { id } of cancelled) await bus.publish("cancel", id);
-  // Only now, because an execution may store memories until it is cancelled.
-  const keys = await listKeys();
-  // First, because the events of a person cannot be found again once their names are removed.
-  for (const key of keys) await memories.remove(key).catch(unlessGone);
-  const counts = await eraseData(sql, target).catch((cause) => {
-    if (actor === null || cancelled.length === 0) throw cause;
-    // Some of these executions can no longer be found by the name.
-    throw failureWith(
-      cause,
-      (reason) =>
-        `The erasure was interrupted: ${reason}. Send it again. To remove memories that executions stored while they were cancelled, erase by subject: ${issuesOf(cancelled)}.`,
-    );
+  let cancelled: readonly CancelledExecution[] = [];
+  const removeAll = async () => {
+    await discardDeferred(sql, unparsed, "its payload was erased before its plugin could parse it");
+    cancelled = await cancelForErasure(sql, target);
+    for (const { id } of cancelled) await bus.publish("cancel", id);
+    // Only now, because an execution may store memories until it is cancelled.
+    const found = await listKeys();
+    // First, because the events of a person cannot be found again once their names are removed.
+    for (const key of found) await memories.remove(key).catch(unlessGone);
+    return { keys: found, counts: await eraseData(sql, target) };
+  };
+  const { keys, counts } = await removeAll().catch((cause) => {
+    // Some of a person's executions can no longer be found by the name.
+    const isLost = actor !== null && cancelled.length > 0;
+    const others = ` To remove memories that executions stored while they were cancelled, erase by subject: ${issuesOf(cancelled)}.`;
+    throw failureWith(cause, (reason) => `The erasure was interrupted: ${reason}. Send it again.${isLost ? others : ""}`);
   });
   const later = await removeLateMemories(memories, cancelled);
   return { dry_run, ...named, ...counts, cancelled: cancelled.length, memories: new Set([...keys, ...later]).size };
@@ -122,8 +123,11 @@ const issuesOf = (executions: readonly CancelledExecution[]): string =>
 
 /** An expected failure becomes a problem that says what is left to do; any other one is returned unchanged. */
 function failureWith(cause: unknown, messageOf: (reason: string) => string): unknown {
-  const reason = cause instanceof Problem ? cause.message : unavailableAnswer(cause)?.message;
-  return reason === undefined ? cause : problem("unavailable", messageOf(reason.replace(/\.$/, "")), { cause });
+  const known = cause instanceof Problem ? cause : unavailableAnswer(cause);
+  if (known === null) return cause;
+  const { message, retryAfter } = known;
+  const details = { cause, ...(retryAfter !== undefined && { retryAfter }) };
+  return problem("unavailable", messageOf(message.replace(/\.$/, "")), details);
 }
 
 const pageSize = 1000;
