@@ -6,7 +6,7 @@ import { messageOf } from "../platform/error-text.ts";
 import { isUuid } from "../platform/ids.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Vault } from "../platform/vault.ts";
-import { type Connection, connection, type StoredConnections } from "../plugins/connections.ts";
+import { type Connection, parseConnection, type StoredConnections } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
 import { addressesIn } from "../plugins/settings-hosts.ts";
 import { allIntegrations, findIntegration, type StoredIntegration } from "./queries.ts";
@@ -110,5 +110,5 @@ async function connect(
   if (row.plugin !== null && row.plugin !== source.plugin)
     throw new Error(`the credentials are for the plugin ${row.plugin}, but the source ${row.source} is now of ${source.plugin}`);
   const credentials = (await vault.open(row.credentials, purposeOf(row.id))) as Record<string, unknown>;
-  return connection(row.id, source, { ...addressesIn(environmentOf(source)), ...credentials });
+  return parseConnection(row.id, source, { ...addressesIn(environmentOf(source)), ...credentials });
 }

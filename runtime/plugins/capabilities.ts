@@ -11,7 +11,7 @@ export type Grants = Partial<
 >;
 
 /** Hosts that a plugin's `fetch` may reach, in addition to those that it declares. */
-export interface EgressRules {
+export interface InProcessEgressRules {
   /** Sends a body at most once. */
   readonly fetch: typeof globalThis.fetch;
   /** Hosts that the operator names in the environment; they may have any address. */
@@ -23,7 +23,12 @@ export interface EgressRules {
 }
 
 /** Exactly the capabilities that a plugin names in `needs`, bound to it. */
-export function capabilitiesFor(plugin: Plugin, rules: EgressRules, log: Log, grants: Grants = {}): Partial<Capabilities> {
+export function capabilitiesFor(
+  plugin: Plugin,
+  rules: InProcessEgressRules,
+  log: Log,
+  grants: Grants = {},
+): Partial<Capabilities> {
   const all: Partial<Capabilities> = {
     ...grants,
     log: (message, fields) => log.info(message, { plugin: plugin.id, ...fields }),
@@ -41,7 +46,7 @@ const ownThrottle = ({ id }: Plugin, throttle: SharedThrottle): SharedThrottle =
 });
 
 /** `fetch` that reaches only the declared hosts and those of the plugin's connections, and follows redirects only to them. */
-function boundFetch(plugin: Plugin, { fetch, hosts, userUrls }: EgressRules): typeof globalThis.fetch {
+function boundFetch(plugin: Plugin, { fetch, hosts, userUrls }: InProcessEgressRules): typeof globalThis.fetch {
   const fetchFor = (url: URL) => {
     if (plugin.hosts?.includes(url.host) || hosts().includes(url.host)) return fetch;
     if (userUrls?.hosts().includes(url.host)) return guardFetch(userUrls.fetch, plugin);

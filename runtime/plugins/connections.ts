@@ -19,7 +19,7 @@ export interface Connection {
 export const slugOf = ({ id, source }: Pick<Connection, "id" | "source">): string => (id === "environment" ? source.name : id);
 
 /** Parses raw settings by the source's own schema. Throws an Error that names the setting, never its value. */
-export function connection(id: string, source: SourceEntry, rawSettings: Readonly<Record<string, unknown>>): Connection {
+export function parseConnection(id: string, source: SourceEntry, rawSettings: Readonly<Record<string, unknown>>): Connection {
   const parsed = source.adapter.connection.safeParse(rawSettings);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -117,7 +117,7 @@ export function connectionsOf(
         const known = environmentConnections.get(name);
         if (known?.source === entry) return [[name, known] as const];
         try {
-          return [[name, connection("environment", entry, environmentOf(entry))] as const];
+          return [[name, parseConnection("environment", entry, environmentOf(entry))] as const];
         } catch (error) {
           if (entry.builtIn) throw error;
           // Invalid settings of a third-party plugin must not prevent the service's start.

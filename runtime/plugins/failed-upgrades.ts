@@ -1,6 +1,6 @@
 import type { Report } from "../platform/log.ts";
-import { type InstalledPlugin, isSame } from "./installed-plugin.ts";
-import { refusalOf } from "./load.ts";
+import { type InstalledPlugin, loadsTheSame } from "./installed-plugin.ts";
+import { refusedPlugin } from "./load.ts";
 import type { PluginRow } from "./queries.ts";
 
 interface FailedUpgrade {
@@ -24,7 +24,7 @@ export class FailedUpgrades {
   /** Whether exactly this row has failed. It is not retried automatically. */
   has(row: PluginRow): boolean {
     const failed = this.#all.get(row.id);
-    return failed !== undefined && isSame(row, failed.row);
+    return failed !== undefined && loadsTheSame(row, failed.row);
   }
   /** Allows the upgrade to be tried again. Returns whether there was a failed one. */
   forget(id: string): boolean {
@@ -32,7 +32,7 @@ export class FailedUpgrades {
   }
 
   add(row: PluginRow, current: InstalledPlugin, error: unknown): void {
-    const { code, reason } = refusalOf(row.id, error);
+    const { code, reason } = refusedPlugin(row.id, error);
     const serving = current.manifest.version;
     const what = row.version === serving ? "its new settings or permissions" : `version ${row.version}`;
     const message = `${what} could not start (${code}: ${reason}); ${serving} keeps serving`;

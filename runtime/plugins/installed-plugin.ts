@@ -13,7 +13,7 @@ export interface InstalledPlugin extends LoadedThirdParty {
 export const isServing = (process: SupervisedProcess): boolean => ["ready", "degraded"].includes(process.status().state);
 
 /** A trusted plugin has no process, and is available while it is loaded. */
-export const serves = ({ process }: LoadedThirdParty): boolean => process === null || isServing(process);
+export const isAvailable = ({ process }: LoadedThirdParty): boolean => process === null || isServing(process);
 
 /** Throws a `Refusal` if the process is not running. */
 export function requireReady(status: ProcessStatus | undefined): void {
@@ -28,5 +28,5 @@ export function requireDigest({ manifest: { bundle } }: VersionRow, sha256: stri
 }
 
 /** Whether two rows of a plugin result in the same load: the same version, settings and denied permissions. */
-export const isSame = (one: PluginRow, other: PluginRow): boolean =>
+export const loadsTheSame = (one: PluginRow, other: PluginRow): boolean =>
   one.version === other.version && one.settings === other.settings && JSON.stringify(one.denied) === JSON.stringify(other.denied);

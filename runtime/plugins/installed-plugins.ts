@@ -5,14 +5,14 @@ import type { Vault } from "../platform/vault.ts";
 import { FailedUpgrades } from "./failed-upgrades.ts";
 import {
   type InstalledPlugin,
-  isSame,
+  isAvailable,
   isServing,
+  loadsTheSame,
   requireDigest,
   requireReady,
   type Settings,
-  serves,
 } from "./installed-plugin.ts";
-import { type RefusedPlugin, refusalOf } from "./load.ts";
+import { type RefusedPlugin, refusedPlugin } from "./load.ts";
 import type { LoadedThirdParty } from "./load-third-party.ts";
 import type { PluginFiles } from "./plugin-files.ts";
 import type { ProcessStates } from "./process-states.ts";
@@ -65,7 +65,7 @@ export class InstalledPlugins {
     for (const id of this.#loaded.keys()) if (!rowsById.has(id)) await this.#unload(id);
     for (const row of rowsById.values()) {
       const current = this.#loaded.get(row.id);
-      if (current && isSame(row, current.row)) this.#followRow(current, row);
+      if (current && loadsTheSame(row, current.row)) this.#followRow(current, row);
       else {
         const version = versions.find((one) => one.plugin_id === row.id && one.version === row.version);
         if (version) await this.#loadInstalled(row, version, current);
@@ -93,14 +93,14 @@ export class InstalledPlugins {
       const manifest = restrictPermissions(version.manifest, row.denied);
       candidate = await this.#deps.load({ name: row.id, bytes: new Uint8Array(bytes), manifest }, row.id, settings);
       requireDigest(version, candidate.sha256);
-      if (current && serves(current) && row.quarantine_code === null) {
+      if (current && isAvailable(current) && row.quarantine_code === null) {
         await candidate.process?.start();
         requireReady(candidate.process?.status());
       }
       await this.#replace(row, candidate, settings, current);
     } catch (error) {
       void candidate?.process?.stop();
-      if (current && serves(current)) this.failedUpgrades.add(row, current, error);
+      if (current && isAvailable(current)) this.failedUpgrades.add(row, current, error);
       else {
         if (current) await this.#unload(row.id);
         const reason = messageOf(error);
@@ -137,7 +137,7 @@ export class InstalledPlugins {
   }
 
   #refuse(id: string, error: unknown): void {
-    const refused = refusalOf(id, error);
+    const refused = refusedPlugin(id, error);
     this.#refused.set(id, refused);
     this.#deps.log.error("plugin refused", { ...refused });
   }

@@ -4,7 +4,7 @@ import { within } from "../platform/abortable.ts";
 import { messageOf } from "../platform/error-text.ts";
 import type { Log } from "../platform/log.ts";
 import { admit, capabilityNames, Refusal } from "./admit.ts";
-import { capabilitiesFor, type EgressRules, type Grants } from "./capabilities.ts";
+import { capabilitiesFor, type Grants, type InProcessEgressRules } from "./capabilities.ts";
 import type { OffloadFor } from "./offload.ts";
 import { serversIn } from "./settings-hosts.ts";
 
@@ -77,7 +77,10 @@ export async function setUp(plugin: Plugin, options: Omit<LoadOptions, "builtIns
   }
 }
 
-const egressRulesOf = (plugin: string, { fetch, hostsOf, configOf, userUrls }: Omit<LoadOptions, "builtIns">): EgressRules => ({
+const egressRulesOf = (
+  plugin: string,
+  { fetch, hostsOf, configOf, userUrls }: Omit<LoadOptions, "builtIns">,
+): InProcessEgressRules => ({
   fetch,
   hosts: () => hostsOf(plugin),
   servers: () => serversIn(configOf(plugin)),
@@ -114,7 +117,7 @@ export function checkContributions(plugin: string, contributions: Contributions)
   }
 }
 
-export const refusalOf = (plugin: string, error: unknown): RefusedPlugin => ({
+export const refusedPlugin = (plugin: string, error: unknown): RefusedPlugin => ({
   name: plugin,
   code: error instanceof Refusal ? error.code : "SETUP_FAILED",
   reason: messageOf(error),

@@ -7,7 +7,7 @@ import { cachedBundle } from "./bundle-cache.ts";
 import type { Host } from "./host.ts";
 import { isServing, requireReady, type Settings } from "./installed-plugin.ts";
 import { InstalledPlugins } from "./installed-plugins.ts";
-import { type RefusedPlugin, refusalOf } from "./load.ts";
+import { type RefusedPlugin, refusedPlugin } from "./load.ts";
 import { type LoadedThirdParty, type LoadThirdPartyOptions, loadThirdParty } from "./load-third-party.ts";
 import { type PluginFiles, readPluginFiles } from "./plugin-files.ts";
 import { ProcessStates, type StateListener } from "./process-states.ts";
@@ -153,7 +153,7 @@ export class PluginManager {
       requireReady(plugin.process?.status());
       await this.#contributions.serve(plugin);
     } catch (error) {
-      const refused = refusalOf(specifier, error);
+      const refused = refusedPlugin(specifier, error);
       this.#refused.set(specifier, refused);
       this.#options.log.error("plugin refused", { ...refused });
     }

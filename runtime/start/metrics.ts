@@ -9,7 +9,7 @@ import {
   showChecks,
   tableBytes,
 } from "../platform/telemetry/metrics.ts";
-import { serves } from "../plugins/installed-plugin.ts";
+import { isAvailable } from "../plugins/installed-plugin.ts";
 import { tableSizes } from "../retention/queries.ts";
 import { checkedParts } from "../status/operations.ts";
 import { openExecutions } from "../usage/queries.ts";
@@ -54,5 +54,5 @@ export function openMetrics(
 function showPlugins(manager: Plugins["manager"]): void {
   pluginUp.reset();
   for (const id of manager.refused.keys()) pluginUp.set({ plugin: id }, 0);
-  for (const plugin of manager.all()) pluginUp.set({ plugin: plugin.manifest.id }, serves(plugin) ? 1 : 0);
+  for (const plugin of manager.all()) pluginUp.set({ plugin: plugin.manifest.id }, isAvailable(plugin) ? 1 : 0);
 }

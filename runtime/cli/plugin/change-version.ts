@@ -6,7 +6,7 @@ import { UsageError } from "../arguments.ts";
 import { type FetchedPackage, fetchPackage } from "./fetch-package.ts";
 import { checkLocked, lockFile, readLock, saveLocked } from "./lock.ts";
 import { breakingChangesText, permissionsText, singleLine } from "./messages.ts";
-import { id, type OperatorCommand, type OperatorContext, type PluginEntity } from "./operator-context.ts";
+import { type OperatorCommand, type OperatorContext, type PluginEntity, requireId } from "./operator-context.ts";
 import { PackageError } from "./package-error.ts";
 
 export const install: OperatorCommand = async (args, context) => {
@@ -29,7 +29,7 @@ export const approve: OperatorCommand = async ([name, version, ...more], context
 };
 
 export const upgrade: OperatorCommand = async (args, context) => {
-  const nameOrSource = id(args, context.usage);
+  const nameOrSource = requireId(args, context.usage);
   const source = await newest(nameOrSource, context);
   const fetched = await fetchPackage(source);
   // Checked first, because an upgrade of a plugin that is not installed would install it.
@@ -40,7 +40,7 @@ export const upgrade: OperatorCommand = async (args, context) => {
 };
 
 export const rollback: OperatorCommand = async (args, context) => {
-  const name = id(args, context.usage);
+  const name = requireId(args, context.usage);
   const { version, versions } = await context.call<PluginEntity>(plugins.get, { id: name });
   const active = versions.findIndex((one) => one.version === version);
   const older = versions.slice(0, Math.max(0, active));

@@ -44,7 +44,7 @@ export const healthLine = ({ id, version, state, tier, crashes, memory_bytes }: 
   `${id} ${version ?? "(not approved)"}: ${state}, ${tier}${memory_bytes === null ? "" : `, ${Math.round(memory_bytes / 1024 / 1024)} MiB`}${crashes > 0 ? `, ${crashes} crashes` : ""}\n`;
 
 /** Problems of a plugin that an operator should fix. `hasAccount`: an integration contains the settings of its source. */
-export function problemsOf(plugin: PluginEntity, hasAccount: boolean): string[] {
+export function pluginProblems(plugin: PluginEntity, hasAccount: boolean): string[] {
   const { id, state, code, reason, tier } = plugin;
   return [
     ...(code === null ? [] : [`${id}: ${code}: ${singleLine(reason ?? "")}`]),

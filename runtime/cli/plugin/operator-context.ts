@@ -14,7 +14,7 @@ export interface OperatorContext extends Terminal {
 export type OperatorCommand = (args: readonly string[], context: OperatorContext) => Promise<number>;
 
 /** The only argument of a command: the id of a plugin. */
-export function id(args: readonly string[], usage: string): string {
+export function requireId(args: readonly string[], usage: string): string {
   if (args.length !== 1) throw new UsageError(usage);
   return args[0] as string;
 }

@@ -11,8 +11,16 @@ import { callerOf, namedService } from "../request.ts";
 import type { Terminal } from "../terminal.ts";
 import { approve, install, rollback, upgrade } from "./change-version.ts";
 import { removeLocked } from "./lock.ts";
-import { healthLine, isolationText, missingLayers, permissionsText, problemsOf, singleLine, waitingLine } from "./messages.ts";
-import { id, type OperatorCommand, type OperatorContext, type PluginEntity } from "./operator-context.ts";
+import {
+  healthLine,
+  isolationText,
+  missingLayers,
+  permissionsText,
+  pluginProblems,
+  singleLine,
+  waitingLine,
+} from "./messages.ts";
+import { type OperatorCommand, type OperatorContext, type PluginEntity, requireId } from "./operator-context.ts";
 import { search } from "./search.ts";
 
 /** Runs a command that sends requests to the service at SIGNALBOX_URL. */
@@ -27,20 +35,20 @@ const operator = {
   upgrade,
   rollback,
   list: async (args, context) => {
-    none(args, context.usage);
+    requireNoArguments(args, context.usage);
     const all = await context.call<PluginEntity[]>(plugins.list, { limit: 1000 });
     const columns = ["id", "version", "state", "code", "tier", "kinds", "title"];
     context.out(context.interactive ? tableOf(columns, all, context.columns) : asJson(all));
     return 0;
   },
   info: async (args, context) => {
-    context.out(asJson(await context.call(plugins.get, { id: id(args, context.usage) })));
+    context.out(asJson(await context.call(plugins.get, { id: requireId(args, context.usage) })));
     return 0;
   },
   permissions: async (args, { call, out, usage }) => {
     const options = { narrow: { type: "string" } } as const;
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    const name = id(positionals, usage);
+    const name = requireId(positionals, usage);
     if (values.narrow === undefined) out(permissionsText(await call(plugins.get, { id: name })));
     else out(permissionsText(await call(plugins.updatePermissions, { ...wantedOf(values.narrow, usage), id: name })));
     return 0;
@@ -48,16 +56,16 @@ const operator = {
   configure: async (args, { call, out, read, usage }) => {
     const options = { settings: { type: "string" } } as const;
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    const name = id(positionals, usage);
+    const name = requireId(positionals, usage);
     const text = values.settings;
     if (text === undefined) throw new UsageError(usage);
     const json = text === "-" || text.startsWith("@") ? await read(text) : text;
     out(asJson(await call(plugins.configure, { id: name, settings: settingsIn(json) })));
     return 0;
   },
-  enable: (args, context) => change(plugins.enable, id(args, context.usage), context),
+  enable: (args, context) => change(plugins.enable, requireId(args, context.usage), context),
   disable: async (args, { call, out, usage }) => {
-    const { id: name, version } = await call<PluginEntity>(plugins.disable, { id: id(args, usage) });
+    const { id: name, version } = await call<PluginEntity>(plugins.disable, { id: requireId(args, usage) });
     out(
       version === null
         ? `${name} does not run: none of its versions is approved.\n`
@@ -66,14 +74,14 @@ const operator = {
     return 0;
   },
   remove: async (args, { call, out, usage }) => {
-    const name = id(args, usage);
+    const name = requireId(args, usage);
     await call(plugins.remove, { id: name });
     removeLocked(name);
     out(`${name} is removed.\n`);
     return 0;
   },
   doctor: async (args, { call, out, usage }) => {
-    none(args, usage);
+    requireNoArguments(args, usage);
     const installedPlugins = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
     const refusedPlugins = await call<{ name: string; code: string; reason: string }[]>(plugins.refused);
     const { required, layers } = await call<z.output<typeof plugins.isolation.output>>(plugins.isolation);
@@ -83,7 +91,7 @@ const operator = {
     const hasAccount = ({ sources }: PluginEntity) => accounts.some(({ source }) => sources.includes(source));
     const complaints = [
       ...(required ? missingLayers(layers) : []),
-      ...installedPlugins.flatMap((one) => problemsOf(one, hasAccount(one))),
+      ...installedPlugins.flatMap((one) => pluginProblems(one, hasAccount(one))),
       ...deferred_webhooks.map(waitingLine),
       ...refusedPlugins
         .filter(({ name }) => !installedPlugins.some((one) => one.id === name))
@@ -100,7 +108,7 @@ const operator = {
   },
   logs: async (args, { call, out, usage }) => {
     const { lines } = await call<{ lines: { time: string; message: string; fields: object }[] }>(plugins.logs, {
-      id: id(args, usage),
+      id: requireId(args, usage),
     });
     for (const { time, message, fields } of lines) {
       const more = Object.keys(fields).length > 0 ? ` ${onOneLine(fields)}` : "";
@@ -110,7 +118,7 @@ const operator = {
   },
 } satisfies Record<string, OperatorCommand>;
 
-function none(args: readonly string[], usage: string): void {
+function requireNoArguments(args: readonly string[], usage: string): void {
   if (args.length > 0) throw new UsageError(usage);
 }
 const countText = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -22,7 +22,7 @@ export type Caller = (target: Target, args: readonly unknown[], options?: CallOp
 export type Mask = (settings: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 
 /** Calls the process, and checks the shape of its answer. */
-export async function ask<S extends z.ZodType>(
+export async function callAndCheck<S extends z.ZodType>(
   call: Caller,
   target: Target,
   shape: S,
@@ -36,7 +36,7 @@ export async function ask<S extends z.ZodType>(
 }
 
 export type AnyCall = CallContext<Readonly<Record<string, unknown>>>;
-export const callOf = ({ signal, connection, key, private: isPrivate }: AnyCall, mask: Mask): CallOptions => ({
+export const callOptions = ({ signal, connection, key, private: isPrivate }: AnyCall, mask: Mask): CallOptions => ({
   signal,
   call: { key, connection: mask(connection), ...(isPrivate !== undefined && { private: isPrivate }) },
 });

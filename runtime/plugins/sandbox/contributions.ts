@@ -16,10 +16,10 @@ import type {
 import type { DeclaredContributions } from "@signalbox/sdk/manifest";
 import { z } from "zod";
 import { authCheck } from "../../platform/webhook-auth.ts";
-import { type AnyCall, ask, type Caller, callOf, type Mask, type Target } from "./caller.ts";
+import * as shapes from "./answer-shapes.ts";
+import { type AnyCall, type Caller, callAndCheck, callOptions, type Mask, type Target } from "./caller.ts";
 import { connectionSchema } from "./connection-schema.ts";
 import { limits } from "./limits.ts";
-import * as shapes from "./shapes.ts";
 
 /**
  * The contributions of a sandboxed plugin: the same values as in this process, but each function is a call of the plugin's
@@ -53,7 +53,7 @@ function source(name: string, declaration: DeclaredContributions["sources"][stri
     // The body is too long for the process, so only the host's check of the signature decides.
     if (signature && request.body.byteLength > limits.sent / 2) return { ok: true };
     const sent = { headers: request.headers, body: Buffer.from(request.body).toString("base64") };
-    return ask(call, { ...of, method: "verify" }, shapes.verdict, [sent, mask(connection)]);
+    return callAndCheck(call, { ...of, method: "verify" }, shapes.verdict, [sent, mask(connection)]);
   };
   return {
     about,
@@ -62,7 +62,7 @@ function source(name: string, declaration: DeclaredContributions["sources"][stri
     ...(signature && { signature }),
     connection: connectionSchema(declaration.connection),
     verify: withSignature(signature, verify),
-    parse: (request: WebhookPayload) => ask(call, { ...of, method: "parse" }, shapes.sourceEvent, [request]),
+    parse: (request: WebhookPayload) => callAndCheck(call, { ...of, method: "parse" }, shapes.sourceEvent, [request]),
     ...functions(of, { ...shapes.sourceAnswers, ...Object.fromEntries(implemented) }, call, mask),
   } as unknown as Source;
 }
@@ -138,7 +138,13 @@ const route = (name: string, { about, method, scope, raw }: DeclaredContribution
   run: ({ query, headers, body, bytes }, { signal, caller }) => {
     const request = { query, headers, body, ...(bytes && { bytes: Buffer.from(bytes).toString("base64") }) };
     const options = { signal, call: { caller } };
-    return ask(call, { kind: "routes", name, method: "run" }, shapes.routeAnswer, [request], options) as Promise<RouteResponse>;
+    return callAndCheck(
+      call,
+      { kind: "routes", name, method: "run" },
+      shapes.routeAnswer,
+      [request],
+      options,
+    ) as Promise<RouteResponse>;
   },
 });
 
@@ -156,8 +162,8 @@ const functions = (
     Object.entries(answers).map(([method, shape]) => [
       method,
       (...args) => {
-        const options = mask && callOf(args.pop() as AnyCall, mask);
-        return ask(call, { ...of, method }, shape, args, options);
+        const options = mask && callOptions(args.pop() as AnyCall, mask);
+        return callAndCheck(call, { ...of, method }, shape, args, options);
       },
     ]),
   );
@@ -167,8 +173,8 @@ function useCase(name: string, about: string, call: Caller): UseCase {
   return {
     about,
     setup: (request, { signal, state, save }) =>
-      ask(call, target("setup"), shapes.useCaseAnswers.setup, [request], { call: { state }, signal, save }),
+      callAndCheck(call, target("setup"), shapes.useCaseAnswers.setup, [request], { call: { state }, signal, save }),
     teardown: ({ signal, state, save }) =>
-      ask(call, target("teardown"), shapes.useCaseAnswers.teardown, [], { call: { state }, signal, save }),
+      callAndCheck(call, target("teardown"), shapes.useCaseAnswers.teardown, [], { call: { state }, signal, save }),
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { idleStall, maxStallMs, stallOf } from "../../platform/test-stall.ts";
-import { ask } from "./caller.ts";
-import { memoryAnswers, pageList, pollResult, queueAnswers } from "./shapes.ts";
+import { memoryAnswers, pageList, pollResult, queueAnswers } from "./answer-shapes.ts";
+import { callAndCheck } from "./caller.ts";
 
 describe("an answer of 10,000 items that are not valid names the first, and does not hold the event loop", () => {
   const items = [...Array(10_000)].map(() => ({}));
@@ -12,7 +12,7 @@ describe("an answer of 10,000 items that are not valid names the first, and does
     ["documents", "pages.0.id", pageList, { pages: items, cursor: null }],
     ["webhooks", "events.0.headers", pollResult, { events: items, cursor: "" }],
   ])("%s", async (_, path, shape, value) => {
-    const answer = () => ask(async () => value, { kind: "tools", name: "a", method: "run" }, shape, []);
+    const answer = () => callAndCheck(async () => value, { kind: "tools", name: "a", method: "run" }, shape, []);
     const limit = maxStallMs + (await idleStall());
     const stall = await stallOf(() => expect(answer()).rejects.toThrow(`The answer of tools.a.run is not valid: ${path}: `));
     expect(stall).toBeLessThan(limit);
