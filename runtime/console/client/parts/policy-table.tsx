@@ -6,7 +6,7 @@ import { Field, Form, textOf } from "./form.tsx";
 import { QueryResult } from "./page.tsx";
 import { Table } from "./table.tsx";
 import { asText } from "./text.tsx";
-import { countText } from "./time.tsx";
+import { countText, dollarText } from "./time.tsx";
 
 interface PolicyProps {
   readonly agentId: string;
@@ -32,7 +32,7 @@ export function PolicyTable({ agentId, own, reload }: PolicyProps) {
                 <th scope="row">
                   {Object.hasOwn(limits, name) ? limits[name as keyof typeof limits] : name.replaceAll("_", " ")}
                 </th>
-                <td data-label="Value">{valueText(value)}</td>
+                <td data-label="Value">{valueText(name, value)}</td>
                 <td data-label="Set by">{level}</td>
               </tr>
             ))}
@@ -55,9 +55,9 @@ export function PolicyTable({ agentId, own, reload }: PolicyProps) {
   );
 }
 
-const valueText = (value: unknown): string => {
+const valueText = (name: string, value: unknown): string => {
   if (Array.isArray(value)) return value.length === 0 ? "none" : value.join(", ");
   if (value === 0) return "no limit";
-  if (typeof value === "number") return countText(value);
+  if (typeof value === "number") return name.endsWith("_usd") ? dollarText(value) : countText(value);
   return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
 };

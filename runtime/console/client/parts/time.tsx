@@ -57,9 +57,15 @@ export function durationText(ms: number | null): string {
 }
 
 export const countText = (count: number): string => count.toLocaleString("en");
-const cents = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+const dollars = new Intl.NumberFormat("en", {
+  style: "currency",
+  currency: "USD",
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
+  minimumSignificantDigits: 2,
+  maximumSignificantDigits: 2,
+  roundingPriority: "morePrecision",
+});
 /** US dollars, with more digits for small amounts. */
 export const dollarText = (amount: number | null | undefined): string =>
-  amount === null || amount === undefined
-    ? "–"
-    : `$${amount >= 1 || amount === 0 ? amount.toLocaleString("en", cents) : amount.toPrecision(2)}`;
+  amount === null || amount === undefined ? "–" : dollars.format(amount);
