@@ -29,13 +29,16 @@ export async function readQueue(sql: Queryable): Promise<QueueStatus> {
 
 /**
  * The replicas that sent a heartbeat within the last 30 seconds, and those that have been silent for at most `silentSeconds` without
- * having stopped.
+ * having stopped. One that was killed and started again on its host is listed once.
  */
 export const listReplicas = (sql: Queryable, own: string | null, silentSeconds: number): Promise<Replica[]> =>
   sql<Replica[]>`
     select id, host, role, version, running, started_at, seen_at, (id = ${own}) is true as this,
       case when seen_at <= now() - interval '30 seconds' then extract(epoch from now() - seen_at)::int end as silent_seconds
-    from replicas where seen_at > now() - greatest(30, ${silentSeconds}::int) * interval '1 second' order by started_at, id`;
+    from replicas r where seen_at > now() - greatest(30, ${silentSeconds}::int) * interval '1 second'
+      and (seen_at > now() - interval '30 seconds'
+        or not exists (select from replicas n where n.host = r.host and n.role = r.role and n.started_at > r.seen_at))
+    order by started_at, id`;
 
 /** How many replicas that sent one run executions. */
 export async function countWorkers(sql: Queryable): Promise<number> {
