@@ -10,50 +10,48 @@ import type { Plan, StepLog } from "./step-log.ts";
 import type { StepRow } from "./steps/rows.ts";
 import type { AttemptLimits } from "./write-step.ts";
 
-/** A model that works with tools, by a plan. */
+/** A model that works with tools, by a plan: for an execution, or in a chat. */
 export interface Conversation {
   /** Prefix of the keys of its writes to trackers. */
   readonly id: string;
   readonly plan: Plan;
   readonly log: StepLog;
   readonly signal: AbortSignal;
-  /** Bounds of the attempt; absent outside of executions, where no other worker can resume it. */
-  readonly limits?: AttemptLimits;
-  /** Budget of the run; absent outside of executions. */
-  readonly budget?: RunBudget;
-  /** Default `project` of a tool call, for tools that have this parameter. */
-  readonly project: string | null;
-  /** Subject of the event, `<source>:<project>#<issue>`. */
-  readonly subject?: string | null;
-  /** Whether its subject is not visible to everyone in the project; absent outside of executions. */
-  readonly private?: boolean;
-  /**
-   * When the event that started it happened, in milliseconds since the epoch. Tool results mark texts that were written later.
-   */
-  readonly eventTime?: number | null;
   readonly connectionFor: (source: string) => Promise<Connection | null>;
-  /** Calls a service that executions share, and postpones the run while it is unavailable. Absent outside of executions. */
-  readonly guard?: <T>(target: Target, call: () => Promise<T>) => Promise<T>;
-  /** Whether the agent has no model of its own. */
-  readonly isDefaultModel?: boolean;
-  /** An empty or invisible answer is a failure. */
-  readonly mustAnswer?: boolean;
   /** Returns the arguments of a call as they may be sent. Throws a `Failure` if the call is refused. */
-  readonly argumentsToSend?: (tool: RegisteredTool, input: Parameters) => Promise<Parameters>;
-  /** Why it may not call tools that write; absent or `null` if it may. */
-  readonly readOnly?: string | null;
-  /** Which of its writes wait for approval; absent outside of executions. */
-  readonly approval?: Approval;
-  /**
-   * Whether another attempt can follow. If so, a transient failure of a tool ends the attempt; otherwise the model gets the
-   * error.
-   */
-  readonly resumable: boolean;
+  readonly argumentsToSend: (tool: RegisteredTool, input: Parameters) => Promise<Parameters>;
+  /** What an execution adds; `null` in a chat, which no other attempt can resume. */
+  readonly execution: ExecutionPart | null;
   /** Maximum wait between two attempts of one request, in milliseconds. */
   readonly maxRetryWaitMs?: number;
   /** Gets the answer in pieces while the model writes it. */
   readonly onDelta?: (text: string) => void;
   readonly onToolCall?: (step: StepRow) => void;
+}
+
+/**
+ * The part of a conversation that belongs to its execution: the event, and what the event and the policy allow. With it, a transient
+ * failure of a tool ends the attempt, because another one can follow, and an empty or invisible answer is a failure.
+ */
+export interface ExecutionPart {
+  readonly limits: AttemptLimits;
+  readonly budget: RunBudget;
+  /** Which of its writes wait for approval. */
+  readonly approval: Approval;
+  /** Why it may not call tools that write; `null` if it may. */
+  readonly readOnly: string | null;
+  /** Calls a service that executions share, and postpones the run while it is unavailable. */
+  readonly guard: <T>(target: Target, call: () => Promise<T>) => Promise<T>;
+  /** Whether the agent has no model of its own. */
+  readonly isDefaultModel: boolean;
+  /** Default `project` of a tool call, for tools that have this parameter. */
+  readonly project: string | null;
+  /** Subject of the event, `<source>:<project>#<issue>`. */
+  readonly subject: string | null;
+  /** Whether its subject is not visible to everyone in the project. */
+  readonly private: boolean;
+  /** When the event happened, in milliseconds since the epoch. Tool results mark texts that were written later. */
+  readonly eventTime: number | null;
 }
 
 export interface ConversationDeps {

@@ -14,7 +14,7 @@ export async function converse(conversation: Conversation, deps: ConversationDep
   const tools = conversation.plan.tools.map((name) => deps.tools.get(name)).filter((tool) => tool !== undefined);
   for (let round = 0; ; round++) {
     const done = modelSteps(conversation.log)[round];
-    const limit = done ? null : (conversation.budget?.exhaustedLimit(conversation.log) ?? null);
+    const limit = done ? null : (conversation.execution?.budget.exhaustedLimit(conversation.log) ?? null);
     const withTools = round < deps.maxToolRounds && limit === null;
     const answer = done ?? (await askModel(conversation, withTools ? tools : [], limit, deps));
     const { tool_calls } = answer.output as ModelOutput;
@@ -33,10 +33,10 @@ export async function converse(conversation: Conversation, deps: ConversationDep
 
 /** The text of the last answer. If it was cut off, it is requested once more. */
 async function finish(conversation: Conversation, answer: StepRow, round: number, deps: ConversationDeps): Promise<string> {
-  const { log } = conversation;
+  const { log, execution } = conversation;
   const firstOutput = answer.output as ModelOutput;
   if (!isCut(firstOutput)) {
-    if (conversation.mustAnswer) requireAnswer(await yieldIfLong(firstOutput.content), answer, log);
+    if (execution) requireAnswer(await yieldIfLong(firstOutput.content), answer, log);
     return firstOutput.content;
   }
   const known = modelSteps(log)[round + 1];
@@ -46,6 +46,6 @@ async function finish(conversation: Conversation, answer: StepRow, round: number
   }
   const second = known ?? (await askModel(conversation, [], null, deps));
   const text = joinAnswer([firstOutput, second.output as ModelOutput]);
-  if (conversation.mustAnswer) requireAnswer(await yieldIfLong(text), second, log);
+  if (execution) requireAnswer(await yieldIfLong(text), second, log);
   return text;
 }

@@ -42,7 +42,11 @@ function firstRequest() {
     plan: { agent_id: null, model: "m", temperature: null, messages: [], tools: [] },
     log,
     signal: lease.signal,
-    limits: { lease, stopping: new AbortController().signal, windowMs: 10_000, unconfirmedStepIds: new Set() },
+    execution: {
+      limits: { lease, stopping: new AbortController().signal, windowMs: 10_000, unconfirmedStepIds: new Set() },
+      budget: { reserve: async () => {}, release: async () => {}, reportUnpriced: () => {} },
+      guard: (_: unknown, call: () => unknown) => call(),
+    },
   } as unknown as Conversation;
   const deps = { llm: { chat, timeoutMs: 120_000 }, tools: new Map(), prices: { of: () => null } };
   const ask = () => askModel(conversation, [], null, deps as never);

@@ -70,8 +70,9 @@ async function sendWhileStoring(
   request: ChatRequest,
   llm: Llm,
 ): Promise<ChatAnswer> {
-  const { plan, log, limits } = conversation;
-  if (isStored || !limits) return send(conversation, request, llm);
+  const { plan, log, execution } = conversation;
+  if (isStored || !execution) return send(conversation, request, llm);
+  const { limits } = execution;
   limits.lease.check();
   const failed = new AbortController();
   const { signal, unlink } = linkSignals([conversation.signal, failed.signal]);
@@ -127,7 +128,7 @@ export async function askModel(
   const began = performance.now();
   const answer = await sendWhileStoring(conversation, isStored, request, llm);
   const cost = answer.costUsd ?? deps.prices.of(answer.model, answer.promptTokens, answer.completionTokens);
-  if (cost === null) conversation.budget?.reportUnpriced(answer.model);
+  if (cost === null) conversation.execution?.budget.reportUnpriced(answer.model);
   const output = limit === null ? outputOf(answer) : { content: withLimitNotice(answer.content, limit), tool_calls: [] };
   const tooMany = output.tool_calls.length > maxCalls ? `The LLM's answer has more than ${maxCalls} tool calls.` : null;
   log.complete(step, {
@@ -161,24 +162,23 @@ const outputOf = ({ content, toolCalls, finishReason, refusal }: ChatAnswer): Mo
  * cost that much.
  */
 async function send(
-  { budget, limits, signal, guard, ...conversation }: Conversation,
+  { execution, signal, maxRetryWaitMs: maxWaitMs, onDelta }: Conversation,
   request: ChatRequest,
   llm: Llm,
 ): Promise<ChatAnswer> {
-  await budget?.reserve(request, signal);
-  limits?.lease.progress(maxRetryMs(llm.timeoutMs));
+  await execution?.budget.reserve(request, signal);
+  execution?.limits.lease.progress(maxRetryMs(llm.timeoutMs));
   try {
-    const maxWaitMs = conversation.maxRetryWaitMs;
-    const call = () => retry(() => measureChat(llm, request, signal, conversation.onDelta), signal, { maxWaitMs });
-    return await (guard ? guard(modelTarget(conversation.isDefaultModel ?? false), call) : call());
+    const call = () => retry(() => measureChat(llm, request, signal, onDelta), signal, { maxWaitMs });
+    return await (execution ? execution.guard(modelTarget(execution.isDefaultModel), call) : call());
   } catch (error) {
-    if (!signal.aborted) await budget?.release();
+    if (!signal.aborted) await execution?.budget.release();
     throw error;
   }
 }
 
 /** The rounds so far, as messages to the model. */
-function dialogue({ log, eventTime }: Conversation, tools: ConversationDeps["tools"]): Message[] {
+function dialogue({ log, execution }: Conversation, tools: ConversationDeps["tools"]): Message[] {
   const rounds = modelSteps(log).map((step) => {
     const output = step.output as ModelOutput;
     const toolSteps = output.tool_calls.length === 0 ? [] : toolStepsAfter(log, step);
@@ -186,7 +186,7 @@ function dialogue({ log, eventTime }: Conversation, tools: ConversationDeps["too
   });
   const results = toolResults(
     rounds.flatMap(({ steps }) => steps),
-    eventTime ?? null,
+    execution?.eventTime ?? null,
     (name) => tools.get(name),
   );
   return rounds.flatMap(({ output }): Message[] => {

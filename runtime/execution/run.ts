@@ -1,6 +1,5 @@
 import type { SubjectDetails } from "@signalbox/sdk";
 import type { Agent } from "../agents/queries.ts";
-import type { Target } from "../breakers/breakers.ts";
 import { saveUses } from "../memory/use-queries.ts";
 import { yieldIfLong } from "../outbox/open.ts";
 import { Failure } from "../platform/retry.ts";
@@ -9,9 +8,9 @@ import { inSpan } from "../platform/telemetry/tracing.ts";
 import { projectKeyOf } from "../policy/policies.ts";
 import { writeRefusal } from "../policy/standing.ts";
 import type { Task } from "../tasks/queries.ts";
-import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import { approvalOf, isApproved, isOpen, waitingFor } from "./approval.ts";
 import { runBudget } from "./budget.ts";
+import type { Conversation } from "./conversation.ts";
 import { converse } from "./converse.ts";
 import { withLateStanding } from "./late-standing.ts";
 import { postAnswer } from "./post.ts";
@@ -49,26 +48,25 @@ export async function runExecution(initial: Run, options: RunDeps): Promise<RunO
   const approval = approvalOf(policy, deps.approvalTtlMs);
   const outbox = deps.outbox.of(execution, plan.agent_id);
   const connectionFor = (source: string) => deps.connectionFor(source, execution, plan.agent_id);
-  const conversation = {
-    approval,
-    readOnly: writeRefusal(execution.origin?.author ?? null, policy),
+  const conversation: Conversation = {
     id: execution.id,
     plan,
     log: transcript,
     signal,
-    limits,
-    project: execution.project,
-    resumable: true,
-    subject: execution.subject,
-    private: execution.place?.private ?? false,
-    eventTime: timeOf(execution),
-    guard: <T>(target: Target, call: () => Promise<T>) => deps.breakers.guard(execution, target, signal, call),
-    isDefaultModel: plan.model === deps.defaultModel,
-    budget: runBudget(execution, plan.agent_id, deps),
-    mustAnswer: true,
-    argumentsToSend: async (tool: RegisteredTool, input: Parameters) =>
-      outbox.arguments(tool, input, await connectionFor(execution.source)),
     connectionFor,
+    argumentsToSend: async (tool, input) => outbox.arguments(tool, input, await connectionFor(execution.source)),
+    execution: {
+      limits,
+      budget: runBudget(execution, plan.agent_id, deps),
+      approval,
+      readOnly: writeRefusal(execution.origin?.author ?? null, policy),
+      guard: (target, call) => deps.breakers.guard(execution, target, signal, call),
+      isDefaultModel: plan.model === deps.defaultModel,
+      project: execution.project,
+      subject: execution.subject,
+      private: execution.place?.private ?? false,
+      eventTime: timeOf(execution),
+    },
   };
   for (const step of transcript.steps)
     if (step.kind === "tool" && isApproved(step)) await writeApproved(conversation, step, deps);

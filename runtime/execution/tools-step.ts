@@ -52,7 +52,7 @@ async function runCall(
   startedStep: StepRow | undefined,
   deps: CallDeps,
 ): Promise<StepRow> {
-  const { log, plan } = conversation;
+  const { log, plan, execution } = conversation;
   conversation.signal.throwIfAborted();
   const toolName = plan.tools.find((name) => functionName(name) === call.name);
   const tool = toolName === undefined ? undefined : deps.tools.get(toolName);
@@ -61,25 +61,24 @@ async function runCall(
     startedStep ??
     log.add({ kind: "tool", state: "started", name: toolName ?? call.name, agent_id: plan.agent_id, input: call.arguments });
   const work = async (): Promise<Outcome> => {
-    const { readOnly } = conversation;
-    if (readOnly && tool?.effect !== "read") throw toolError(`"${call.name}" cannot be called: ${readOnly}.`);
+    if (execution?.readOnly && tool?.effect !== "read")
+      throw toolError(`"${call.name}" cannot be called: ${execution.readOnly}.`);
     if (toolName === undefined) throw toolError(`There is no function "${call.name}". Use one of the functions in this request.`);
     if (!tool) throw toolError(`The tool ${toolName} no longer exists.`);
     if (earlierCall) refuseUnknowable(tool);
-    if (conversation.private && tool.effect === "write" && !tool.keepsPrivate) throw toolError(wouldPublish(tool));
+    if (execution?.private && tool.effect === "write" && !tool.keepsPrivate) throw toolError(wouldPublish(tool));
     const isWrite = (name: string) => deps.tools.get(name)?.effect === "write";
-    const refusal = tool.effect === "write" && !earlierCall ? conversation.budget?.exhaustedWriteLimit(log, isWrite) : null;
+    const refusal = tool.effect === "write" && !earlierCall ? execution?.budget.exhaustedWriteLimit(log, isWrite) : null;
     if (refusal) throw toolError(refusal);
-    const input = readArguments(tool, call.arguments, conversation.project);
+    const input = readArguments(tool, call.arguments, execution?.project ?? null);
     step.input = input;
-    step.input = (await conversation.argumentsToSend?.(tool, input)) ?? input;
+    step.input = await conversation.argumentsToSend(tool, input);
     const earlierResult = earlierCall ? null : repeatedResult(log.steps, step);
     if (earlierResult) return earlierResult;
     if (tool.effect === "write" && !deps.trackerUpdates) return { state: "dry_run", output: { dry_run: true } };
-    const { approval } = conversation;
-    if (!earlierCall && tool.effect === "write" && approval?.needs(tool.qualifiedName)) {
+    if (!earlierCall && tool.effect === "write" && execution?.approval.needs(tool.qualifiedName)) {
       await accountFor(conversation, tool);
-      return { state: "proposed", output: proposedResult, expires_ms: approval.ttlMs };
+      return { state: "proposed", output: proposedResult, expires_ms: execution.approval.ttlMs };
     }
     return { state: "succeeded", output: await send(conversation, tool, step, earlierCall !== undefined) };
   };
@@ -128,17 +127,17 @@ async function finishStep(
   work: () => Promise<Outcome>,
   next?: () => void,
 ): Promise<StepRow> {
-  const { log, limits, signal, resumable } = conversation;
+  const { log, signal, execution } = conversation;
   const startedAt = performance.now();
   const ended = await work().catch((error): Outcome => {
     signal.throwIfAborted();
-    if (!(error instanceof Failure) || (error.retryable && resumable)) throw error;
+    if (!(error instanceof Failure) || (error.retryable && execution)) throw error;
     return { state: "failed", error: error.message };
   });
   log.complete(step, { output: null, error: null, ...ended, duration_ms: Math.round(performance.now() - startedAt) });
   next?.();
   await log.flush();
-  limits?.unconfirmedStepIds.delete(step.id);
+  execution?.limits.unconfirmedStepIds.delete(step.id);
   return step;
 }
 
@@ -156,27 +155,27 @@ async function send(conversation: Conversation, tool: RegisteredTool, step: Step
   const connection = account ? (account.settings as Record<string, unknown>) : {};
   const key = `${conversation.id}.${step.seq}`;
   step.key = key;
-  const { id, limits, subject = null } = conversation;
-  const from = { execution_id: limits ? id : null, subject };
+  const { id, execution } = conversation;
+  const from = { execution_id: execution ? id : null, subject: execution?.subject ?? null };
   if (tool.effect === "write") step.wrote = toolWrite(step, tool, step.input as Parameters, from);
-  const use = { connection, key, ...(conversation.private !== undefined && { private: conversation.private }) };
+  const use = { connection, key, ...(execution && { private: execution.private }) };
   const run = (signal: AbortSignal) => runTool(tool, step.input as Parameters, { ...use, signal }, resumed);
   const find = findFor(tool, step.input as Parameters, use);
   const runWithLimits = () => runLimited(conversation, tool, { step, log: conversation.log, resumed, find }, run);
-  if (!account || !conversation.guard) return runWithLimits();
-  return conversation.guard(connectionTarget(account.source.name, account.id, tool.effect), runWithLimits);
+  if (!account || !execution) return runWithLimits();
+  return execution.guard(connectionTarget(account.source.name, account.id, tool.effect), runWithLimits);
 }
 
 /** Runs a read directly, and a write of an execution under its fence. */
 async function runLimited(
-  { limits, signal }: Conversation,
+  { execution, signal }: Conversation,
   tool: RegisteredTool,
   write: WriteStep,
   run: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<unknown> {
-  limits?.lease.progress(maxToolRunMs + (write.step.in_flight_ms ?? 0));
+  execution?.limits.lease.progress(maxToolRunMs + (write.step.in_flight_ms ?? 0));
   if (tool.effect !== "write") return run(signal);
-  if (limits) return runWrite(write, limits, run);
+  if (execution) return runWrite(write, execution.limits, run);
   await write.log.flush();
   return run(signal);
 }

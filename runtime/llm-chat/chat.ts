@@ -15,7 +15,6 @@ import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { Failure } from "../platform/retry.ts";
 import type { Connections } from "../plugins/connections.ts";
-import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 
 type ChatAnswer = Output<typeof chat>;
@@ -48,15 +47,14 @@ export async function runChat(
   const plan = await makePlan(agent, messages, deps);
   const connectionFor = (source: string) => deps.connectionFor(source, undefined, agent.id);
   try {
-    const conversation = {
+    const conversation: Conversation = {
       id,
       plan,
       log,
       signal,
       connectionFor,
-      argumentsToSend: async (tool: RegisteredTool, input: Parameters) => deps.outbox.withoutSecrets(tool, input),
-      project: null,
-      resumable: false,
+      argumentsToSend: async (tool, input) => deps.outbox.withoutSecrets(tool, input),
+      execution: null,
       maxRetryWaitMs,
       ...listeners,
     };
