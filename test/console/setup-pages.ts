@@ -45,6 +45,18 @@ export function setupPages(opened: () => Opened): void {
     expect(body).toMatchObject([{ result: null }]);
   });
 
+  test("no tab of the settings is cut at 320 px", async () => {
+    const { tab } = opened();
+    await tab.page.setViewport({ width: 320, height: 900 });
+    await tab.open("/console/settings/audit");
+    await tab.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
+    const cut = await tab.page.$$eval(".tabs a", (all) =>
+      all.filter((one) => one.getBoundingClientRect().right > window.innerWidth).map((one) => one.textContent),
+    );
+    expect(cut).toEqual([]);
+    await tab.page.setViewport({ width: 1280, height: 900 });
+  });
+
   test("the settings in effect, the budgets, and where a memory is used", async () => {
     const { world, tab, deliver } = opened();
     await tab.open("/console/settings/configuration?q=ALPHA_TOKEN");

@@ -23,6 +23,8 @@ type Found = Omit<MemoryListed, "updated_at"> & { readonly similarity?: number }
 
 /** Number of memories on a page. */
 const pageSize = 100;
+/** Maximum number of memories that a search shows. */
+const searchSize = 50;
 
 export function MemoryPage() {
   const q = query.value.get("q") ?? "";
@@ -32,7 +34,7 @@ export function MemoryPage() {
     `memory ${q} ${scope} ${from}`,
     async (signal): Promise<{ readonly items: readonly Found[]; readonly total: number | null }> =>
       q
-        ? { items: await call("memory.search", { query: q, scope, mode: "hybrid", limit: 50 }, signal), total: null }
+        ? { items: await call("memory.search", { query: q, scope, mode: "hybrid", limit: searchSize }, signal), total: null }
         : await list("memory.list", { limit: pageSize, offset: from, scope }, signal),
     { keep: true },
   );
@@ -65,6 +67,9 @@ export function MemoryPage() {
                 ))}
               </ul>
               {total !== null && <OffsetPager total={total} size={pageSize} />}
+              {total === null && items.length === searchSize && (
+                <p class="soft">Only the best {searchSize} matches are shown. Search for more words to find others.</p>
+              )}
             </>
           )
         }
