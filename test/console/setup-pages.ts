@@ -45,6 +45,58 @@ export function setupPages(opened: () => Opened): void {
     expect(body).toMatchObject([{ result: null }]);
   });
 
+  test.each([
+    ["runs", "No runs match these filters."],
+    ["deliveries", "No deliveries match these filters."],
+    ["settings/audit", "No changes match these filters."],
+  ])("%s between two times, which the address keeps", async (path, none) => {
+    const { world, tab, deliver } = opened();
+    await world.service.put("/api/agents/pm_default", { description: "changed" });
+    await deliver(143, "between two times");
+    const set = (label: string, value: string) =>
+      tab.page.$eval(
+        `::-p-xpath(//label[span="${label}"]/input)`,
+        (field, value) => {
+          (field as HTMLInputElement).value = value;
+          field.dispatchEvent(new Event("change", { bubbles: true }));
+        },
+        value,
+      );
+    await tab.open(`/console/${path}`);
+    await tab.page.waitForSelector("ul.list > li");
+    await set("From", "2099-01-31T10:30");
+    await tab.sees(none);
+    const from = new URL(tab.page.url()).searchParams.get("from") ?? "";
+    expect(from).toBe(await tab.page.evaluate(() => new Date("2099-01-31T10:30").toISOString()));
+    await tab.open(`/console/${path}?from=2020-01-31T10:30:00Z`);
+    await tab.page.waitForSelector("ul.list > li");
+    await set("To", "2021-01-31T10:30");
+    await tab.sees(none);
+    await tab.page.reload();
+    await tab.sees(none);
+    expect(await tab.page.$$eval("input[type=datetime-local]", (all) => all.map((one) => one.value.slice(0, 4)))).toEqual([
+      "2020",
+      "2021",
+    ]);
+    expect(await tab.violations()).toEqual([]);
+    await tab.page.setViewport({ width: 320, height: 900 });
+    const cut = await tab.page.$$eval(".filters label", (all) =>
+      all.filter((one) => one.getBoundingClientRect().right > window.innerWidth).map((one) => one.textContent),
+    );
+    expect(cut).toEqual([]);
+    await tab.page.setViewport({ width: 1280, height: 900 });
+  });
+
+  test("a search of memories says that it shows only the best matches", async () => {
+    const { world, tab } = opened();
+    const keys = Array.from({ length: 55 }, (_, n) => `lantern-${n}`);
+    const memory = { content: "The lantern shines.", scope: "organizational" };
+    await Promise.all(keys.map((key) => world.service.post("/api/memory", { key, ...memory })));
+    await tab.open("/console/memory?q=lantern");
+    await tab.sees("Only the best 50 matches are shown.");
+    await Promise.all(keys.map((key) => world.service.del(`/api/memory/${key}`)));
+  });
+
   test("no tab of the settings is cut at 320 px", async () => {
     const { tab } = opened();
     await tab.page.setViewport({ width: 320, height: 900 });

@@ -3,7 +3,7 @@ import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { State } from "../parts/badge.tsx";
 import { Bulk } from "../parts/bulk.tsx";
-import { Choice, Filters, Word } from "../parts/filters.tsx";
+import { Choice, Filters, Period, Word } from "../parts/filters.tsx";
 import { Empty, Page, QueryResult } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Prose } from "../parts/prose.tsx";
@@ -14,7 +14,7 @@ import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 
 const outcomes = ["dispatched", "discarded", "refused"] as const;
-const names = ["source", "subject", "q", "cursor"] as const;
+const names = ["source", "subject", "q", "from", "to", "cursor"] as const;
 
 export function DeliveriesPage() {
   const filterValues = Object.fromEntries(names.map((name) => [name, query.value.get(name) ?? undefined]));
@@ -87,6 +87,7 @@ function DeliveryFilters() {
       <Word name="q" label="Reason contains" />
       <Word name="subject" label="Issue" placeholder="acme/webshop#42" />
       <Choice name="source" label="Source" options={[...sources].map((one) => [one, one])} />
+      <Period />
     </Filters>
   );
 }

@@ -2,7 +2,7 @@ import type { TaskExecution, TaskExecutionState } from "../../../../schema/gen/c
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Bulk } from "../parts/bulk.tsx";
-import { Choice, Filters, Word } from "../parts/filters.tsx";
+import { Choice, Filters, Period, Word } from "../parts/filters.tsx";
 import { Empty, Page, QueryResult } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { RunList } from "../parts/run-list.tsx";
@@ -11,7 +11,7 @@ import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 
 const runStates = ["queued", "held", "running", "waiting", "succeeded", "failed", "cancelled"] as const;
-const names = ["task_id", "agent_id", "subject", "q", "cursor"] as const;
+const names = ["task_id", "agent_id", "subject", "q", "from", "to", "cursor"] as const;
 
 /** The filters from the page's address, in the format of the operations. */
 function runFilter() {
@@ -119,6 +119,7 @@ function RunFilters() {
       <Word name="subject" label="Issue" placeholder="acme/webshop#42" />
       <Choice name="task_id" label="Task" options={(tasks.data?.items ?? []).map(({ id }) => [id, id])} />
       <Choice name="agent_id" label="Agent" options={(agents.data?.items ?? []).map(({ id }) => [id, id])} />
+      <Period />
     </Filters>
   );
 }

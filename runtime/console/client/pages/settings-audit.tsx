@@ -2,14 +2,14 @@ import { useState } from "preact/hooks";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { ActionButton } from "../parts/dialog.tsx";
-import { Filters, Word } from "../parts/filters.tsx";
+import { Filters, Period, Word } from "../parts/filters.tsx";
 import { Empty, QueryResult } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { asText, Block, Text } from "../parts/text.tsx";
 import { countText, Time } from "../parts/time.tsx";
 import { query } from "../route/location.ts";
 
-const names = ["actor", "operation", "object", "cursor"] as const;
+const names = ["actor", "operation", "object", "from", "to", "cursor"] as const;
 
 /** The audit log: who changed which object. */
 export function AuditSettings() {
@@ -23,6 +23,7 @@ export function AuditSettings() {
         <Word name="actor" label="Key" />
         <Word name="operation" label="Operation" placeholder="agents.update" />
         <Word name="object" label="Object" placeholder="agents/pm_default" />
+        <Period />
       </Filters>
       <Verify />
       <QueryResult query={log} lines={8}>

@@ -65,3 +65,36 @@ export function Word({ name, label, placeholder }: { name: string; label: string
     </label>
   );
 }
+
+/** The times between which the items of a list were created, as the operations take them. */
+export const Period = () => (
+  <>
+    <Moment name="from" label="From" />
+    <Moment name="to" label="To" />
+  </>
+);
+
+/** A time to the minute. The field shows it in the reader's time zone, and the address contains it in UTC. */
+function Moment({ name, label }: { name: string; label: string }) {
+  const set = (local: string) => {
+    // While a year is typed, its first digits are earlier years.
+    if (local === "" || local >= "1970") setQuery({ [name]: local && new Date(local).toISOString(), ...position });
+  };
+  return (
+    <label>
+      <span>{label}</span>
+      <input
+        type="datetime-local"
+        value={localMinute(query.value.get(name) ?? "")}
+        onChange={(event) => set(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+/** `2026-01-31T10:30` in the reader's time zone; empty for a text that is not a time. */
+function localMinute(at: string): string {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return "";
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
