@@ -77,8 +77,9 @@ export const Period = () => (
 /** A time to the minute. The field shows it in the reader's time zone, and the address contains it in UTC. */
 function Moment({ name, label }: { name: string; label: string }) {
   const set = (local: string) => {
-    // While a year is typed, its first digits are earlier years.
-    if (local === "" || local >= "1970") setQuery({ [name]: local && new Date(local).toISOString(), ...position });
+    const at = Date.parse(local);
+    // While a year is typed, its first digits are earlier years, and a fifth digit makes no time.
+    if (local === "" || at >= 0) setQuery({ [name]: local && new Date(at).toISOString(), ...position });
   };
   return (
     <label>
