@@ -3,12 +3,8 @@ import { asyncCommit } from "../../platform/database/async-commit.ts";
 import type { Queryable } from "../../platform/database/client.ts";
 import { packedStep, readStep, type StoredStep } from "../../transcripts/stored-steps.ts";
 import { textsOf } from "../../transcripts/text-queries.ts";
+import { patchTypes, savedChanges, stepChanges, stepNames, stepTypes, stepValues } from "./columns.ts";
 import type { Change, StepRow } from "./rows.ts";
-
-const stepTypes =
-  "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, packed text, output json, packed_output text, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8, expires_ms float8, started_at timestamptz, ended_at timestamptz";
-const patchTypes =
-  "id uuid, lease text, state text, agent_id text, has_agent bool, has_result bool, result text, packed_result text, answer_step int, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8, held_reason text, held_until timestamptz, blocked_by text, is_paid bool";
 
 /** The result: a text, or the step that has it. */
 const resultOf = (sql: Queryable) => sql`result = case when g.has_result then g.result else e.result end,
@@ -68,12 +64,6 @@ const hold = (sql: Queryable) => sql`held_reason = case when g.state is null the
   blocked_by = case when g.state is null then e.blocked_by else g.blocked_by end,
   released_at = case when g.is_paid then coalesce(e.released_at, now()) else e.released_at end`;
 
-/** Changes of a step between its request and its answer. */
-const stepValues = (sql: Queryable) => sql`
-  state = s.state, name = s.name, agent_id = s.agent_id, key = s.key, input = s.input, packed = decode(s.packed, 'base64'), output = s.output, packed_output = decode(s.packed_output, 'base64'), error = s.error,
-  prompt_tokens = s.prompt_tokens, completion_tokens = s.completion_tokens, cost_usd = s.cost_usd,
-  duration_ms = s.duration_ms, started_at = s.started_at, ended_at = s.ended_at`;
-
 /**
  * Whether the change contains only the plan and its first request to the model. If a crash of the server loses them, the next
  * attempt plans again.
@@ -101,14 +91,14 @@ export async function writeChanges(sql: Queryable, changes: readonly Change[]): 
       select e.id, e.subject from (select id, subject, lease, state from task_executions where id = any(${ids}::uuid[]) order by id offset 0 for update) e
       join given g on g.id = e.id and g.lease = e.lease where e.state = 'running' ${changes.every(isBeginning) ? sql`and ${asyncCommit(sql)}` : sql``}
     ), added as (
-      insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, packed, output, packed_output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at, in_flight_until, expires_at)
-      select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, decode(s.packed, 'base64'), s.output, decode(s.packed_output, 'base64'), s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms, s.started_at, s.ended_at,
+      insert into execution_steps (${sql.unsafe(stepNames)}, in_flight_until, expires_at)
+      select ${sql.unsafe(stepValues)},
         now() + make_interval(secs => s.in_flight_ms / 1000), now() + make_interval(secs => s.expires_ms / 1000)
       from json_to_recordset(${flat("steps")}::text::json) as s (${sql.unsafe(stepTypes)})
       where s.execution_id in (select id from leased)
     ), completed as (
       update execution_steps t
-      set ${stepValues(sql)},
+      set ${sql.unsafe(stepChanges)},
         in_flight_until = now() + make_interval(secs => s.in_flight_ms / 1000),
         expires_at = coalesce(t.expires_at, now() + make_interval(secs => s.expires_ms / 1000))
       from json_to_recordset(${flat("completed")}::text::json) as s (${sql.unsafe(stepTypes)})
@@ -162,11 +152,7 @@ export async function saveSteps(sql: Queryable, chatId: string | null, steps: re
   const writes = writesOf(steps);
   const wrote = writes.length > 0 ? sql`with wrote as (${insertWrites(sql, writes)})` : sql``;
   await sql`
-    ${wrote} insert into execution_steps (id, chat_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at)
-    select s.id, ${chatId}::uuid, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms, s.started_at, s.ended_at
-    from json_to_recordset(${JSON.stringify(steps)}::text::json) as s (${sql.unsafe(stepTypes)})
-    on conflict (id) do update set state = excluded.state, name = excluded.name, key = excluded.key, input = excluded.input,
-      output = excluded.output, error = excluded.error, prompt_tokens = excluded.prompt_tokens,
-      completion_tokens = excluded.completion_tokens, cost_usd = excluded.cost_usd, duration_ms = excluded.duration_ms,
-      started_at = excluded.started_at, ended_at = excluded.ended_at`;
+    ${wrote} insert into execution_steps (chat_id, ${sql.unsafe(stepNames)})
+    select ${chatId}::uuid, ${sql.unsafe(stepValues)} from json_to_recordset(${JSON.stringify(steps)}::text::json) as s (${sql.unsafe(stepTypes)})
+    on conflict (id) do update set ${sql.unsafe(savedChanges)}`;
 }
