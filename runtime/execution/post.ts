@@ -8,7 +8,7 @@ import { Failure, maxRetryMs } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { projectKeyOf } from "../policy/policies.ts";
 import { type Approval, isApproved } from "./approval.ts";
-import { isLiving, writeLiving } from "./presence/living.ts";
+import { isLiving, writeLiving } from "./living-comment/write-living.ts";
 import type { ClaimedExecution } from "./queries.ts";
 import type { Run, RunDeps } from "./run-context.ts";
 import type { StepRow } from "./steps/rows.ts";

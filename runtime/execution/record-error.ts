@@ -4,7 +4,7 @@ import type { Log, Report } from "../platform/log.ts";
 import { Failure, maxRetryAfterMs } from "../platform/retry.ts";
 import { attempts } from "../platform/telemetry/metrics.ts";
 import { HoldExecution } from "./budget.ts";
-import type { Presence } from "./presence/watch.ts";
+import type { Presence } from "./presence/signs.ts";
 import type { ClaimedExecution } from "./queries.ts";
 import type { Change, StepRow } from "./steps/rows.ts";
 import { Transcript } from "./steps/transcript.ts";

@@ -9,8 +9,8 @@ import { reconcile } from "../platform/reconcile.ts";
 import type { Connections } from "../plugins/connections.ts";
 import type { Parameters } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
+import { correctLiving, recheckDelaysMs, warnOfLateWrites } from "./living-comment/correct-living.ts";
 import type { PostInput } from "./post.ts";
-import { correctLiving, recheckDelaysMs, warnOfLateWrites } from "./presence/correct-living.ts";
 import { removeIfNeeded } from "./remove-if-needed.ts";
 import {
   checkRows,

@@ -4,7 +4,7 @@ import { concurrentRuns } from "../execution/concurrency.ts";
 import { createDescriptions } from "../execution/describe.ts";
 import { LiveWorkers } from "../execution/live-workers.ts";
 import { createLookup } from "../execution/lookup.ts";
-import { startPresence } from "../execution/presence/worker.ts";
+import { startPresence } from "../execution/presence/signs.ts";
 import { startQueue as start } from "../execution/queue.ts";
 import { startWriteChecks } from "../execution/write-checks.ts";
 import { startExpiry } from "../executions/proposals/expiry.ts";

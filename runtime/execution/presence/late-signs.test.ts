@@ -7,10 +7,10 @@ import { useTestDatabase } from "../../platform/database/use-test-database.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Connection } from "../../plugins/connections.ts";
-import { writeLiving } from "./living.ts";
+import { writeLiving } from "../living-comment/write-living.ts";
 import { claimSign, type Sign } from "./queries.ts";
 import { showLiving } from "./show-living.ts";
-import { startPresence } from "./worker.ts";
+import { startPresence } from "./signs.ts";
 
 const database = useTestDatabase();
 // A claimed sign of an earlier test would become due again when its lease ends.

@@ -9,7 +9,7 @@ import type { Connection } from "../../plugins/connections.ts";
 import { writeChanges } from "../steps/queries.ts";
 import { scheduleWriteChecks } from "../write-check-queries.ts";
 import { startWriteChecks } from "../write-checks.ts";
-import { startPresence } from "./worker.ts";
+import { startPresence } from "./signs.ts";
 
 const database = useTestDatabase();
 const sql = () => database().sql;

@@ -5,10 +5,10 @@ import { sha256Of } from "../../platform/digest.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Report } from "../../platform/log.ts";
 import type { Connection } from "../../plugins/connections.ts";
+import { correctLiving, recheckDelaysMs, warnOfLateWrites } from "../living-comment/correct-living.ts";
+import { findAnswer, type LivingComment } from "../living-comment/queries.ts";
+import { writeLiving } from "../living-comment/write-living.ts";
 import { windowMsOf } from "../write-window.ts";
-import { correctLiving, recheckDelaysMs, warnOfLateWrites } from "./correct-living.ts";
-import { writeLiving } from "./living.ts";
-import { findAnswer, type LivingComment } from "./living-queries.ts";
 import { isCurrent, type Sign } from "./queries.ts";
 
 /** How often a comment about running work is updated, milliseconds. */

@@ -1,7 +1,7 @@
 import type { PostedComment } from "@signalbox/sdk";
 import type { Report } from "../../platform/log.ts";
-import { type LivingWrite, livingPlaceOf, writeLiving } from "./living.ts";
-import { isCopy, type LivingComment, readLiving } from "./living-queries.ts";
+import { isCopy, type LivingComment, readLiving } from "./queries.ts";
+import { type LivingWrite, livingPlaceOf, writeLiving } from "./write-living.ts";
 
 /** Waits between the checks, in milliseconds. A tracker may carry out a request long after its client has disconnected. */
 export const recheckDelaysMs: readonly number[] = [15_000, 60_000, 300_000, 3_600_000];

@@ -12,8 +12,8 @@ import type { Loop } from "../../platform/loop.ts";
 import { toFailure } from "../../platform/reconcile.ts";
 import type { Connection, Connections } from "../../plugins/connections.ts";
 import { type Policies, projectKeyOf } from "../../policy/policies.ts";
+import { isLiving } from "../living-comment/write-living.ts";
 import type { ClaimedExecution } from "../queries.ts";
-import { isLiving } from "./living.ts";
 import {
   beginSign,
   beginSignsOfConnected,
@@ -25,7 +25,14 @@ import {
   signRows,
 } from "./queries.ts";
 import { type LivingDisplay, showLiving } from "./show-living.ts";
-import { type Presence, quietMs, watchRun } from "./watch.ts";
+
+/** Shows on issues that agents work on them. */
+export interface Presence {
+  /** Watches a run, and shows its progress once it takes long. `end` stops watching. */
+  watch(execution: ClaimedExecution): { end(): void };
+  /** Call after an execution has ended, to update its sign. */
+  wake(): void;
+}
 
 interface PresenceOptions {
   readonly sql: Sql;
@@ -44,6 +51,8 @@ interface PresenceOptions {
   readonly sweepMs?: number;
 }
 
+/** How long a run takes before its issue shows that an agent works on it. */
+const quietMs = 3_000;
 /** Lease of a sign. */
 const leaseSeconds = 30;
 /** Maximum number of signs that one replica updates at the same time. */
@@ -84,6 +93,30 @@ export function startPresence(options: PresenceOptions): Presence & Pick<Loop, "
     watch: (execution) => watchRun(execution, begin, worker.wake),
     wake: worker.wake,
     stop: worker.stop,
+  };
+}
+
+/** Nothing is written until the run takes long, so most runs cost only a timer. A retried run is shown at once. */
+function watchRun(
+  execution: ClaimedExecution,
+  begin: (execution: ClaimedExecution) => Promise<void>,
+  onEnd: () => void,
+): { end(): void } {
+  let hasBegun = false;
+  const timer = setTimeout(
+    () => {
+      hasBegun = true;
+      void begin(execution);
+    },
+    execution.failures > 0 ? 0 : quietMs,
+  );
+  timer.unref();
+  return {
+    end: () => {
+      clearTimeout(timer);
+      // An earlier attempt may have been shown as working.
+      if (hasBegun || execution.attempts > 1) onEnd();
+    },
   };
 }
 

@@ -5,7 +5,7 @@ import { newId } from "../../platform/ids.ts";
 import { fencedFetch } from "../../platform/write-fence.ts";
 import type { Connection } from "../../plugins/connections.ts";
 import { correctLiving } from "./correct-living.ts";
-import { writeLiving } from "./living.ts";
+import { writeLiving } from "./write-living.ts";
 
 const database = useTestDatabase();
 const sql = () => database().sql;

@@ -4,7 +4,7 @@ import { newId } from "../../platform/ids.ts";
 import { sleep } from "../../platform/retry.ts";
 import { currentFence, LinksOfWrite, runFenced, sendUnder, type WriteFence } from "../../platform/write-fence.ts";
 import type { Connection } from "../../plugins/connections.ts";
-import { type LivingComment, type LivingPlace, storeLiving, takeLiving } from "./living-queries.ts";
+import { type LivingComment, type LivingPlace, storeLiving, takeLiving } from "./queries.ts";
 
 /** One write of a living comment: the first posts it, the others edit it. */
 export interface LivingWrite {
