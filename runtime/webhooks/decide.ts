@@ -41,34 +41,89 @@ const closes = ({ event, replayOf, own }: IncomingEvent, triggers: readonly stri
   event.subject !== null &&
   (event.closes ?? triggers.some((one) => closingEvents.has(one)));
 
-/**
- * Decides which tasks an event starts, or why it starts none. Triggers that webhook mappings name replace the trigger of the
- * source event mapping.
- */
-export function decide(incoming: IncomingEvent, reason: string | null, named: readonly string[], deps: DecisionDeps): Arrival {
+/** Decides which tasks an event starts, or why it starts none, and warns of mappings to tasks that do not exist. */
+export function decide(incoming: IncomingEvent, refused: string | null, named: readonly string[], deps: DecisionDeps): Arrival {
   const { event } = incoming;
-  const { triggers, unmapped } = triggersOf(incoming, reason, named, deps.routing);
-  const { allowed, refusals } = reason === null ? tasksOf(incoming, triggers, deps) : nothing;
-  const refusal = refusals.length > 0 && allowed.length === 0;
-  const idle = allowed.length === 0 && triggers.length > 0 ? withoutTasks(triggers) : null;
-  const missed = allowed.length > 0 ? null : unmapped;
-  const why = reason ?? missed ?? (refusals.length > 0 ? refusals.join("; ") : idle);
+  const { triggers, mapped, allowed, outcome, reason } = decisionOf(incoming, refused, named, deps);
+  for (const { canonical_trigger, missingTasks: missing } of mapped)
+    if (missing.length > 0) deps.warn("a trigger is mapped to tasks that do not exist", { canonical_trigger, missing });
   const content = storableText(shorten(event.text));
   return {
-    event: rowOf(incoming, triggers, why, reason !== null || missed !== null || refusal),
+    event: rowOf(incoming, triggers, reason, outcome === "discarded"),
     project: event.subject && storableText(event.subject.project),
     issue: event.subject && storableText(event.subject.issue),
     content,
     packedContent: allowed.length > 0 ? pack("prompt", Buffer.from(content))?.toString("base64") : undefined,
     changes: (event.changes ?? []).slice(0, 100).map((line) => storableText(line.slice(0, 500))),
-    closes: closes(incoming, triggers, reason),
+    closes: closes(incoming, triggers, refused),
     // A dry run does not replace a waiting execution.
     delayMs: event.snapshot && !incoming.replay?.dry_run ? deps.debounceMs : 0,
     executions: allowed.map((mapping) => executionOf(incoming, mapping, deps)),
   };
 }
 
-const nothing = { allowed: [], refusals: [] };
+/** A mapping of a trigger to an existing task, with the input of the rules that it must pass. */
+export interface Candidate {
+  readonly mapping: TaskMapping;
+  readonly input: GateInput;
+}
+interface MappedTrigger {
+  readonly canonical_trigger: string;
+  readonly candidates: readonly Candidate[];
+  readonly missingTasks: readonly string[];
+}
+interface Decision {
+  readonly triggers: readonly string[];
+  /** Why the event has no triggers. */
+  readonly unmapped: string | null;
+  /** The triggers with their tasks; empty if an operator named the task. */
+  readonly mapped: readonly MappedTrigger[];
+  /** The mappings that start their tasks, one for each task. */
+  readonly allowed: readonly TaskMapping[];
+  readonly outcome: "dispatched" | "discarded";
+  /** Why tasks do not start. */
+  readonly reason: string | null;
+}
+
+/**
+ * The decision about an event, for a webhook and for its explanation. Triggers that webhook mappings name replace the trigger of
+ * the source event mapping. `refused`: why it starts nothing, regardless of the mappings.
+ */
+export function decisionOf(
+  incoming: IncomingEvent,
+  refused: string | null,
+  named: readonly string[],
+  { routing, policies }: Pick<DecisionDeps, "routing" | "policies">,
+): Decision {
+  const { triggers, unmapped } = triggersOf(incoming, refused, named, routing);
+  const only = refused === null ? incoming.replay?.task_id : undefined;
+  if (only !== undefined)
+    return { triggers, unmapped, mapped: [], allowed: [chosenTask(only, triggers)], outcome: "dispatched", reason: null };
+  const mapped = triggers.map((canonical_trigger): MappedTrigger => {
+    const { tasks, missingTasks } = routing.tasksOf(canonical_trigger);
+    const candidates = tasks.map((mapping) => ({ mapping, input: gateInput(incoming, mapping, policies) }));
+    return { canonical_trigger, candidates, missingTasks };
+  });
+  const { allowed, refusals } = sift(mapped.flatMap(({ candidates }) => candidates));
+  const idle = allowed.length === 0 && triggers.length > 0 ? withoutTasks(triggers) : null;
+  const reason = refused ?? unmapped ?? (refusals.join("; ") || idle);
+  const isRefused = refused !== null || unmapped !== null || (refusals.length > 0 && allowed.length === 0);
+  return { triggers, unmapped, mapped, allowed, outcome: isRefused ? "discarded" : "dispatched", reason };
+}
+
+/** The mappings that may start their tasks, without duplicates, and the reasons why the other tasks do not start. */
+function sift(candidates: readonly Candidate[]) {
+  const allowed = new Map<string, TaskMapping>();
+  const refused = new Map<string, string>();
+  for (const { mapping, input } of candidates) {
+    if (allowed.has(mapping.task_id)) continue;
+    const refusal = refusalOf(input);
+    if (refusal === null) allowed.set(mapping.task_id, mapping);
+    else refused.set(mapping.task_id, refusal);
+  }
+  const refusals = [...refused].filter(([task]) => !allowed.has(task)).map(([, refusal]) => refusal);
+  return { allowed: [...allowed.values()], refusals: [...new Set(refusals)] };
+}
 
 /** An execution of a mapping's task, with the limit of hops that applies to it. */
 function executionOf(incoming: IncomingEvent, mapping: TaskMapping, { policies, loops }: DecisionDeps): NewExecution {
@@ -110,33 +165,12 @@ export function triggersOf(
 }
 
 /** The input of the rules for one mapping of an event. */
-export const gateInput = (incoming: IncomingEvent, mapping: TaskMapping, policies: Pick<Policies, "of">): GateInput => {
+const gateInput = (incoming: IncomingEvent, mapping: TaskMapping, policies: Pick<Policies, "of">): GateInput => {
   const { event, source, payload = null, replayOf, own = false } = incoming;
   const project = event.subject && { source, project: event.subject.project };
   const policy = policies.of(mapping.agent_id, project);
   return { event, payload, mapping, policy, trusted: replayOf !== undefined || own };
 };
-
-/** The tasks that the event may start, without duplicates, and the reasons why it may not start the others. */
-function tasksOf(incoming: IncomingEvent, triggers: readonly string[], { routing, policies, warn }: DecisionDeps) {
-  const only = incoming.replay?.task_id;
-  if (only !== undefined) return { allowed: [chosenTask(only, triggers)], refusals: [] };
-  const allowed = new Map<string, TaskMapping>();
-  const refused = new Map<string, string>();
-  for (const canonical_trigger of triggers) {
-    const { tasks, missingTasks } = routing.tasksOf(canonical_trigger);
-    if (missingTasks.length > 0)
-      warn("a trigger is mapped to tasks that do not exist", { canonical_trigger, missing: missingTasks });
-    for (const mapping of tasks) {
-      if (allowed.has(mapping.task_id)) continue;
-      const refusal = refusalOf(gateInput(incoming, mapping, policies));
-      if (refusal === null) allowed.set(mapping.task_id, mapping);
-      else refused.set(mapping.task_id, refusal);
-    }
-  }
-  const refusals = [...refused].filter(([task]) => !allowed.has(task)).map(([, refusal]) => refusal);
-  return { allowed: [...allowed.values()], refusals: [...new Set(refusals)] };
-}
 
 /** An operator named the task, so mappings and their conditions do not apply. */
 const chosenTask = (task_id: string, [canonical_trigger = "replay"]: readonly string[]): TaskMapping => ({

@@ -10,7 +10,7 @@ import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
-import { type DecisionDeps, gateInput, reasonToDiscard, triggersOf } from "./decide.ts";
+import { type Candidate, type DecisionDeps, decisionOf, reasonToDiscard } from "./decide.ts";
 import { authorKey } from "./ending-queries.ts";
 import { instant } from "./event-row.ts";
 import { hopLimit, verdictsOf } from "./gate.ts";
@@ -42,32 +42,32 @@ export const explainOperation = (deps: ExplainDeps): BoundOperation =>
 async function explainWebhook(input: Input<typeof explain>, sql: Sql, deps: ExplainDeps): Promise<Explanation> {
   const { incoming, checks: ofPath } = await readWebhook(input, deps);
   const { source, event } = incoming;
-  const reason = reasonToDiscard(incoming);
+  const refused = reasonToDiscard(incoming);
   const mappingResult = await mappingChecks(incoming, deps);
   const named = [...new Set([...(incoming.triggers ?? []), ...mappingResult.triggers])];
-  const { triggers, unmapped } = triggersOf(incoming, reason, named, deps.routing);
-  const found = triggers.map((trigger) => tasksOf(incoming, trigger, deps));
-  const admits = found.flat().some(({ checks }) => checks.every(({ passes }) => passes));
-  const tasks = await Promise.all(found.flat().map((task) => withLimits(task, incoming, sql, deps)));
-  const refusals = tasks.flatMap(({ checks }) => checks.filter(({ passes }) => !passes).map((check) => check.reason));
-  const starts = tasks.some((task) => task.starts);
-  const idleReason = triggers.length > 0 && tasks.length === 0 ? `no task is mapped to the trigger ${triggers.join(", ")}` : null;
-  const why = starts ? null : (reason ?? unmapped ?? ([...new Set(refusals)].join("; ") || idleReason));
+  const { triggers, unmapped, mapped, allowed, outcome, reason } = decisionOf(incoming, refused, named, deps);
+  const found = mapped.flatMap(({ canonical_trigger, candidates, missingTasks }) => [
+    ...candidates.map((candidate) => explainTask(candidate, incoming, sql, deps)),
+    ...missingTasks.map((task_id) => missingTask(task_id, canonical_trigger)),
+  ]);
+  const tasks = await Promise.all(found);
+  const failed = tasks.flatMap(({ checks }) => checks.filter(({ passes }) => !passes).map((check) => check.reason));
+  const why = allowed.length > 0 ? [...new Set(failed)].join("; ") : reason;
   return {
     source,
     event: event.event_name,
     action: event.action,
     subject: subjectOf(incoming),
     author: event.author ?? null,
-    outcome: reason === null && unmapped === null && (admits || idleReason !== null) ? "dispatched" : "discarded",
-    reason: why,
+    outcome,
+    reason: tasks.some(({ starts }) => starts) ? null : why,
     canonical_trigger: triggers[0] ?? null,
     canonical_triggers: [...triggers],
     checks: [
-      { check: "event", passes: reason === null, reason: reason ?? "it was parsed, and Signalbox did not cause it" },
+      { check: "event", passes: refused === null, reason: refused ?? "it was parsed, and Signalbox did not cause it" },
       ...ofPath,
       ...mappingResult.checks,
-      ...triggerChecks(reason, unmapped, triggers),
+      ...triggerChecks(refused, unmapped, triggers),
     ],
     tasks,
   };
@@ -125,48 +125,34 @@ async function mappingChecks({ source, event, body }: IncomingEvent, { rules }: 
   return { checks, triggers: matching.flatMap(({ canonical_trigger }) => canonical_trigger ?? []) };
 }
 
-function triggerChecks(reason: string | null, unmapped: string | null, triggers: readonly string[]): Check[] {
-  if (reason !== null) return [];
+function triggerChecks(refused: string | null, unmapped: string | null, triggers: readonly string[]): Check[] {
+  if (refused !== null) return [];
   const found = unmapped ?? `the event is mapped to ${triggers.join(", ")}`;
   return [{ check: "source_mapping", passes: unmapped === null, reason: found }];
 }
 
-interface Candidate extends Task {
-  readonly agentId: string | null;
+function missingTask(task_id: string, canonical_trigger: string): Task {
+  const reason = `the task ${task_id}, to which ${canonical_trigger} is mapped, does not exist`;
+  return { task_id, canonical_trigger, starts: false, checks: [{ check: "task", passes: false, reason }] };
 }
 
-/** The tasks of a trigger, with the result of each rule about who and what may start them. */
-function tasksOf(incoming: IncomingEvent, canonical_trigger: string, { routing, policies }: ExplainDeps): Candidate[] {
-  const { tasks, missingTasks } = routing.tasksOf(canonical_trigger);
-  const missingCandidates = missingTasks.map((task_id): Candidate => {
-    const reason = `the task ${task_id}, to which ${canonical_trigger} is mapped, does not exist`;
-    return { task_id, canonical_trigger, starts: false, checks: [{ check: "task", passes: false, reason }], agentId: null };
-  });
-  const candidates = tasks.map((mapping): Candidate => {
-    const checks = verdictsOf(gateInput(incoming, mapping, policies));
-    return { task_id: mapping.task_id, canonical_trigger, starts: false, checks, agentId: mapping.agent_id };
-  });
-  return [...candidates, ...missingCandidates];
-}
-
-/** Adds the checks that would hold or delay the task. */
-async function withLimits({ agentId, ...task }: Candidate, incoming: IncomingEvent, sql: Sql, deps: ExplainDeps): Promise<Task> {
-  if (task.checks.some(({ check }) => check === "task")) return task;
+/** A task with the result of each rule about who and what may start it, and of each limit that would hold or delay it. */
+async function explainTask({ mapping, input }: Candidate, incoming: IncomingEvent, sql: Sql, deps: ExplainDeps): Promise<Task> {
+  const { task_id, canonical_trigger, agent_id } = mapping;
   const { source, event } = incoming;
   const { subject, author = null } = event;
   const { windowSeconds } = deps.loops;
-  const policy = deps.policies.of(agentId, subject && { source, project: subject.project });
   const isStranger = author?.standing === "contributor" || author?.standing === "none";
   const limited = {
     source,
-    agentId,
+    agentId: agent_id,
     subject: subjectOf(incoming),
     project: subject?.project ?? null,
     author: isStranger ? authorKey({ source, author, actor: null }) : null,
     occurredAt: instant(event.occurred_at),
   };
-  const hops = hopLimit(policy, author?.kind ?? "unknown", windowSeconds);
+  const hops = hopLimit(input.policy, author?.kind ?? "unknown", windowSeconds);
   const limits = await limitVerdicts(sql, limited, { settings: deps.settings, windowSeconds, hops });
-  const checks = [...task.checks, ...limits];
-  return { ...task, checks, starts: checks.every(({ passes }) => passes) };
+  const checks = [...verdictsOf(input), ...limits];
+  return { task_id, canonical_trigger, starts: checks.every(({ passes }) => passes), checks };
 }
