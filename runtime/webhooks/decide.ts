@@ -105,7 +105,7 @@ export function decisionOf(
     return { canonical_trigger, candidates, missingTasks };
   });
   const { allowed, refusals } = sift(mapped.flatMap(({ candidates }) => candidates));
-  const idle = allowed.length === 0 && triggers.length > 0 ? withoutTasks(triggers) : null;
+  const idle = allowed.length === 0 && triggers.length > 0 ? withoutTasks(mapped) : null;
   const reason = refused ?? unmapped ?? (refusals.join("; ") || idle);
   const isRefused = refused !== null || unmapped !== null || (refusals.length > 0 && allowed.length === 0);
   return { triggers, unmapped, mapped, allowed, outcome: isRefused ? "discarded" : "dispatched", reason };
@@ -142,12 +142,20 @@ function executionOf(incoming: IncomingEvent, mapping: TaskMapping, { policies, 
   };
 }
 
-/** The reason why an event starts nothing, naming the seed that would add a task. */
-function withoutTasks(triggers: readonly string[]): string {
+/** Why an event with these triggers, to which no existing task is mapped, starts nothing. */
+function withoutTasks(mapped: readonly MappedTrigger[]): string {
+  const missing = mapped.flatMap(({ canonical_trigger, missingTasks }) =>
+    missingTasks.map((task) => missingTask(task, canonical_trigger)),
+  );
+  if (missing.length > 0) return missing.join("; ");
+  const triggers = mapped.map(({ canonical_trigger }) => canonical_trigger);
   const set = triggers.map(setOf).find((one) => one !== null);
   const seed = set ? ` or POST /api/tasks/triggers/seed with {"include": ["${set}"]}` : "";
   return `no task is mapped to the trigger ${triggers.join(", ")}: map one with POST /api/tasks/triggers${seed}`;
 }
+
+export const missingTask = (task_id: string, canonical_trigger: string): string =>
+  `the task ${task_id}, to which ${canonical_trigger} is mapped, does not exist`;
 
 /** The triggers of an event; `unmapped` says why there are none. */
 export function triggersOf(

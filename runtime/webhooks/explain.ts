@@ -10,7 +10,7 @@ import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
-import { type Candidate, type DecisionDeps, decisionOf, reasonToDiscard } from "./decide.ts";
+import { type Candidate, type DecisionDeps, decisionOf, missingTask, reasonToDiscard } from "./decide.ts";
 import { authorKey } from "./ending-queries.ts";
 import { instant } from "./event-row.ts";
 import { hopLimit, verdictsOf } from "./gate.ts";
@@ -48,7 +48,10 @@ async function explainWebhook(input: Input<typeof explain>, sql: Sql, deps: Expl
   const { triggers, unmapped, mapped, allowed, outcome, reason } = decisionOf(incoming, refused, named, deps);
   const found = mapped.flatMap(({ canonical_trigger, candidates, missingTasks }) => [
     ...candidates.map((candidate) => explainTask(candidate, incoming, sql, deps)),
-    ...missingTasks.map((task_id) => missingTask(task_id, canonical_trigger)),
+    ...missingTasks.map((task_id): Task => {
+      const check = { check: "task", passes: false, reason: missingTask(task_id, canonical_trigger) };
+      return { task_id, canonical_trigger, starts: false, checks: [check] };
+    }),
   ]);
   const tasks = await Promise.all(found);
   const failed = tasks.flatMap(({ checks }) => checks.filter(({ passes }) => !passes).map((check) => check.reason));
@@ -129,11 +132,6 @@ function triggerChecks(refused: string | null, unmapped: string | null, triggers
   if (refused !== null) return [];
   const found = unmapped ?? `the event is mapped to ${triggers.join(", ")}`;
   return [{ check: "source_mapping", passes: unmapped === null, reason: found }];
-}
-
-function missingTask(task_id: string, canonical_trigger: string): Task {
-  const reason = `the task ${task_id}, to which ${canonical_trigger} is mapped, does not exist`;
-  return { task_id, canonical_trigger, starts: false, checks: [{ check: "task", passes: false, reason }] };
 }
 
 /** A task with the result of each rule about who and what may start it, and of each limit that would hold or delay it. */

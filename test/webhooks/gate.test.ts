@@ -58,6 +58,28 @@ test("a payload is explained, mapping by mapping and limit by limit, and nothing
   expect((await service.get<unknown[]>("/api/webhook-events")).body.length).toBe(before);
 });
 
+test("an explanation gives the outcome and the reason that the event gets", async () => {
+  const explained = async (payload: object) => {
+    const { body } = await service.post<{ outcome: string; reason: string }>("/api/tasks/resolve", { source: "gamma", payload });
+    return body;
+  };
+  const deleted = (issue: string) => ({ ...gamma.issueCreated(issue), webhookEvent: "gamma:issue_deleted" });
+  const source = { source: "gamma", event_name: "gamma:issue_deleted", canonical_trigger: "issue.vanished" };
+  expect((await service.post("/api/tasks/sources", source)).status).toBe(201);
+  const same = async (payload: object, outcome: string, reason: RegExp) => {
+    expect(await explained(payload)).toMatchObject({ outcome, reason: expect.stringMatching(reason) });
+    const { reason: given } = await explained(payload);
+    expect(await stored(payload)).toMatchObject({ outcome, reason: given, executions: [] });
+  };
+  await same(deleted("APP-901"), "dispatched", /^no task is mapped to the trigger issue\.vanished: map one with POST /);
+  await service.post("/api/tasks", { id: "gone", name: "Gone", description: "Go.", actor_id: "pm_default" });
+  const mapping = { canonical_trigger: "issue.vanished", task_id: "gone" };
+  expect((await service.post("/api/tasks/triggers", mapping)).status).toBe(201);
+  expect((await service.del("/api/tasks/gone")).status).toBeLessThan(300);
+  await same(deleted("APP-902"), "dispatched", /^the task gone, to which issue\.vanished is mapped, does not exist$/);
+  await same(created(bot), "discarded", /TRIGGER_ALLOWED_BOTS/);
+});
+
 describe("who starts runs", () => {
   test("a person does; an unlisted app's event is stored with the reason, and an operator can replay it", async () => {
     expect(await stored(created())).toMatchObject({ status: 202, outcome: "dispatched", reason: null });
