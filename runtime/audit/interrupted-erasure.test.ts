@@ -8,11 +8,13 @@ import { recordChanges } from "./record-changes.ts";
 
 const subject = "alpha:acme/webshop#7";
 let failure: Error | null = null;
+/** How many memories are removed before the failure. */
+let removals = 0;
 let door: Door;
 beforeAll(async () => {
   door = await openDoor(({ longRunning }) => {
     const remove = async () => {
-      if (failure) throw failure;
+      if (failure && removals-- <= 0) throw failure;
     };
     const memories = { list: async () => ({ items: [{ key: "m" }] }), remove };
     const bus = { publish: async () => {} } as never;
@@ -29,6 +31,7 @@ beforeAll(async () => {
 afterAll(() => door?.close());
 beforeEach(async () => {
   failure = null;
+  removals = 0;
   await insertTestEvent(door.sql, { ago: 1, subject, actor: "mona", state: "succeeded" });
 });
 
@@ -40,16 +43,27 @@ const entries = async () => {
 test("an erasure that is interrupted half way is in the audit log, with its scope and what to repeat", async () => {
   failure = problem("unavailable", "The store redis is unavailable.");
   const error = "The erasure was interrupted: The store redis is unavailable. Send it again.";
+  const reason = "The store redis is unavailable.";
   expect(await door.post("/api/erase", { subject })).toMatchObject({ status: 503, body: { error } });
   expect(await door.post("/api/erase", { actor: "mona" })).toMatchObject({ status: 503, body: { error } });
   expect(await entries()).toEqual([
-    { actor: "anyone", after: { actor: "token of 4 letters", dry_run: false, is_complete: false, error } },
-    { actor: "anyone", after: { subject, dry_run: false, is_complete: false, error } },
+    { actor: "anyone", after: { actor: "token of 4 letters", dry_run: false, is_complete: false, error: reason } },
+    { actor: "anyone", after: { subject, dry_run: false, is_complete: false, error: reason } },
   ]);
 
   failure = null;
   expect((await door.post("/api/erase", { subject })).status).toBe(200);
   expect(await entries()).toHaveLength(3);
+});
+
+test("the entry does not name the issues of the message to the caller, because they may contain the person's name", async () => {
+  await insertTestEvent(door.sql, { ago: 1, subject: "alpha:mona/dotfiles#3", actor: "mona", state: "running" });
+  [failure, removals] = [problem("unavailable", "The store redis is unavailable."), 1];
+  const { status, body } = await door.post("/api/erase", { actor: "mona" });
+  expect([status, body.error]).toEqual([503, expect.stringMatching(/erase by subject: alpha:mona\/dotfiles#3\.$/)]);
+  const [last] = await entries();
+  expect(last.after).toMatchObject({ is_complete: false, error: "The store redis is unavailable." });
+  expect(JSON.stringify(last)).not.toContain("mona");
 });
 
 test("an unexpected error is recorded without its text, and neither a refused request nor a preview is recorded", async () => {
@@ -64,6 +78,6 @@ test("an unexpected error is recorded without its text, and neither a refused re
     subject,
     dry_run: false,
     is_complete: false,
-    error: "Internal error; see the service's log. Send the request again.",
+    error: "Internal error; see the service's log.",
   });
 });

@@ -75,7 +75,7 @@ export function recordChanges(
     const run: BoundOperation["run"] = async (input, context) => {
       const before = await read(input, context);
       const answer = await (one.run(input, context) as Promise<unknown>).catch(async (error: unknown) => {
-        const failed = { ...input, is_complete: false, error: messageOf(error) };
+        const failed = { ...input, is_complete: false, error: reasonOf(error) };
         const isRefused = error instanceof Problem && error.status < 500;
         if (isDoneInParts.has(one.op.id) && !isRefused && !one.op.isPreview?.(failed))
           await record(input, before, failed, context);
@@ -92,10 +92,13 @@ export function recordChanges(
   });
 }
 
-/** The message that the caller gets. Others may contain texts that an erasure must remove. */
-const messageOf = (error: unknown): string =>
-  (error instanceof Problem ? error.message : unavailableAnswer(error)?.message) ??
-  "Internal error; see the service's log. Send the request again.";
+/**
+ * Why the operation failed. The rest of the message may name issues, and other errors may contain texts, that the erasure must remove.
+ */
+function reasonOf(error: unknown): string {
+  const known = error instanceof Problem ? (error.cause ?? error) : error;
+  return (known instanceof Problem ? known : unavailableAnswer(known))?.message ?? "Internal error; see the service's log.";
+}
 
 /** Operations that need only the scope `read`, and those that agents call, do not change the operator's data. */
 export const isChange = (op: Operation): boolean =>

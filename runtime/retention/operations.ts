@@ -76,6 +76,7 @@ async function erase(
     return { dry_run, ...named, ...counts, events, memories: (await listKeys()).length };
   }
   let cancelled: readonly CancelledExecution[] = [];
+  let isErasing = false;
   const removeAll = async () => {
     await discardDeferred(sql, unparsed, "its payload was erased before its plugin could parse it");
     cancelled = await cancelForErasure(sql, target);
@@ -84,11 +85,12 @@ async function erase(
     const found = await listKeys();
     // First, because the events of a person cannot be found again once their names are removed.
     for (const key of found) await memories.remove(key).catch(unlessGone);
+    isErasing = true;
     return { keys: found, counts: await eraseData(sql, target) };
   };
   const { keys, counts } = await removeAll().catch((cause) => {
     // Some of a person's executions can no longer be found by the name.
-    const isLost = actor !== null && cancelled.length > 0;
+    const isLost = isErasing && actor !== null && cancelled.length > 0;
     const others = ` To remove memories that executions stored while they were cancelled, erase by subject: ${issuesOf(cancelled)}.`;
     throw failureWith(cause, (reason) => `The erasure was interrupted: ${reason}. Send it again.${isLost ? others : ""}`);
   });
@@ -127,7 +129,7 @@ function failureWith(cause: unknown, messageOf: (reason: string) => string): unk
   if (known === null) return cause;
   const { message, retryAfter } = known;
   const details = { cause, ...(retryAfter !== undefined && { retryAfter }) };
-  return problem("unavailable", messageOf(message.replace(/\.$/, "")), details);
+  return problem("unavailable", messageOf(message.replace(/(\. Try again[^.]*)?\.$/, "")), details);
 }
 
 const pageSize = 1000;

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from af22c9ce9b313053
+-- Made from d7c835506118571f
 
 create extension if not exists vector;
 
@@ -49,7 +49,7 @@ CREATE OR REPLACE FUNCTION budget_reason(member text, used double precision, val
  IMMUTABLE
 AS $function$
   select case
-      when member like '%\_usd' then to_char(used, 'FM999999990.0099999999') || ' US dollars were spent'
+      when member like '%\_usd' then to_char(used, 'FM999999990.00999999') || ' US dollars were spent'
       when member like '%runs%' then used::bigint || case used::bigint when 1 then ' run has begun' else ' runs have begun' end
       else used::bigint || case used::bigint when 1 then ' token was used' else ' tokens were used' end end
     || case member
@@ -58,7 +58,7 @@ AS $function$
       when 'issue_tokens_per_day' then ' on this issue today'
       when 'month_usd' then case level when 'settings' then ' this month' else ' by the ' || level || ' this month' end
       else case level when 'settings' then ' today' else ' by the ' || level || ' today' end end
-    || ', and the limit is ' || case when member like '%\_usd' then to_char(value, 'FM999999990.0099999999') else value::bigint::text end
+    || ', and the limit is ' || case when member like '%\_usd' then to_char(value, 'FM999999990.00999999') else value::bigint::text end
     || ' (' || case level when 'settings' then 'BUDGET_' || upper(member) || ' in the settings' else member || ' in the policy of the ' || level end
     || ')'
 $function$
