@@ -2,7 +2,7 @@
 do $do$
 declare
   given text := pg_get_functiondef('budget_reason'::regproc);
-  changed text := replace(given, 'FM999999990.0099', 'FM999999990.0099999999');
+  changed text := replace(given, 'FM999999990.0099', 'FM999999990.00999999');
 begin
   if changed = given then
     raise exception 'budget_reason is not what this migration expects';

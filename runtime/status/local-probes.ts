@@ -99,7 +99,7 @@ export const replicasProbe = (sql: Sql, silentSeconds: number): Probe => ({
     const replicas = await listReplicas(sql, null, silentSeconds);
     const silent = replicas.flatMap((one) => (one.silent_seconds === null ? [] : [`${nameOf(one)} for ${one.silent_seconds} s`]));
     if (silent.length === 0) return [];
-    const message = `replicas have sent no heartbeat and have not stopped: ${firstOf(silent)}. If one is frozen, restart it`;
+    const message = `replicas have sent no heartbeat and have not stopped: ${firstOf(silent)}. If one is frozen, restart it; one that was killed disappears after ${silentSeconds} s`;
     return [{ name: "replicas", state: "degraded", message }];
   },
 });

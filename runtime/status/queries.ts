@@ -29,7 +29,8 @@ export async function readQueue(sql: Queryable): Promise<QueueStatus> {
 
 /**
  * The replicas that sent a heartbeat within the last 30 seconds, and those that have been silent for at most `silentSeconds` without
- * having stopped. One that was killed and started again on its host is listed once.
+ * having stopped. One that was killed and started again on its host is listed once; so is
+ * one that is frozen, if another with its role starts on its host later.
  */
 export const listReplicas = (sql: Queryable, own: string | null, silentSeconds: number): Promise<Replica[]> =>
   sql<Replica[]>`
@@ -40,7 +41,7 @@ export const listReplicas = (sql: Queryable, own: string | null, silentSeconds: 
         or not exists (select from replicas n where n.host = r.host and n.role = r.role and n.started_at > r.seen_at))
     order by started_at, id`;
 
-/** How many replicas that sent one run executions. */
+/** The number of replicas that run executions and have sent a heartbeat within the last 30 seconds. */
 export async function countWorkers(sql: Queryable): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
     select count(*) as count from replicas where seen_at > now() - interval '30 seconds' and role <> 'api'`;
@@ -56,13 +57,13 @@ export const listConnectedAgents = (sql: Queryable): Promise<Status["agents"]> =
     ) e on true
     where s.expires_at > now() group by s.agent_id order by s.agent_id limit 1000`;
 
-export interface OwnReplica extends Omit<Replica, "seen_at" | "silent_seconds" | "this"> {
+export interface OwnReplica extends Omit<Replica, "started_at" | "seen_at" | "silent_seconds" | "this"> {
   readonly settings: Fingerprints;
 }
 
 /** The settings of the replicas, of the one that started last first; those of an older version have not stored theirs. */
 export const listReplicaSettings = (sql: Queryable) =>
-  sql<Pick<OwnReplica, "host" | "started_at" | "settings">[]>`
+  sql<(Pick<OwnReplica, "host" | "settings"> & Pick<Replica, "started_at">)[]>`
     select host, started_at, settings from replicas
     where seen_at > now() - interval '30 seconds' and settings is not null order by started_at desc, id desc limit 1000`;
 
@@ -70,7 +71,7 @@ export const saveReplica = (sql: Queryable, one: OwnReplica) =>
   sql`
     with old as (delete from replicas where seen_at < now() - interval '1 day')
     insert into replicas (id, host, role, version, running, started_at, settings)
-    select ${one.id}, ${one.host}, ${one.role}, ${one.version}, ${one.running}, ${one.started_at},
+    select ${one.id}, ${one.host}, ${one.role}, ${one.version}, ${one.running}, now(),
       ${JSON.stringify(one.settings)}::text::jsonb where ${asyncCommit(sql)}
     on conflict (id) do update set running = excluded.running, seen_at = now()`;
 
@@ -105,8 +106,8 @@ export interface RefusedPosts {
 }
 
 /**
- * The sources at which executions on at least two issues failed to post in the last hour, and none has posted since the latest failures
- * of two issues. One issue alone may be locked or deleted.
+ * The sources at which executions on at least two issues failed to post in the last hour, if none has posted since then. One issue alone
+ * may be locked or deleted.
  */
 export const listRefusedPosts = (sql: Queryable): Promise<RefusedPosts[]> =>
   sql<RefusedPosts[]>`
@@ -117,7 +118,7 @@ export const listRefusedPosts = (sql: Queryable): Promise<RefusedPosts[]> =>
         select kind, error from execution_steps where execution_id = e.id order by seq desc limit 1
       ) post
       where e.state = 'failed' and e.finished_at > now() - interval '1 hour' and e.subject is not null
-        and post.kind = 'post' and post.error is not null
+        and post.kind = 'post' and post.error is not null and post.error not like 'Internal error%'
       group by e.source, e.subject
     ), sources as (
       select source, sum(executions)::int as executions, count(*)::int as issues,
@@ -127,6 +128,8 @@ export const listRefusedPosts = (sql: Queryable): Promise<RefusedPosts[]> =>
     select source, executions, issues, error from sources f
     where two_failed_at is not null and not exists (
       select from task_executions e where e.source = f.source and e.state = 'succeeded' and e.finished_at > f.two_failed_at
+        -- Follows from the above, but lets the planner use the index.
+        and e.finished_at > now() - interval '1 hour'
         and exists (select from execution_steps where execution_id = e.id and kind = 'post' and state = 'succeeded')
     ) order by source limit 100`;
 

@@ -18,7 +18,7 @@ export function startHeartbeat(
   { role, settings }: Pick<OwnReplica, "role" | "settings">,
   running: () => number,
 ): Heartbeat {
-  const own = { id: newId(), host: hostname().slice(0, 200), role, version, started_at: new Date().toISOString(), settings };
+  const own = { id: newId(), host: hostname().slice(0, 200), role, version, settings };
   const run = async () => void (await saveReplica(sql, { ...own, running: running() }));
   const beats = startLoop({ everyMs, firstMs: 0, run, onError: () => {} });
   return {

@@ -25,7 +25,7 @@ test.concurrent.each([403, 404, 422])(
     tracker.fault({ method: "POST", path: "comments", status, times: 0 });
     await open(1, "failed");
     const { checks } = (await service.get<Status>("/api/status")).body;
-    expect(checks.filter(({ name }) => name.startsWith("posts"))).toEqual([]);
+    expect(checks.filter(({ name }) => name.startsWith("posts:"))).toEqual([]);
     await open(2, "failed");
     const refused = await eventually(async () => (await posts()).check && posts(), { timeout: 30_000 });
     expect(refused).toMatchObject({ state: "degraded", check: { state: "degraded" } });
