@@ -102,10 +102,11 @@ export function setupPages(opened: () => Opened): void {
     await tab.page.setViewport({ width: 320, height: 900 });
     await tab.open("/console/settings/audit");
     await tab.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
-    const cut = await tab.page.$$eval(".tabs a", (all) =>
-      all.filter((one) => one.getBoundingClientRect().right > window.innerWidth).map((one) => one.textContent),
+    const tabs = await tab.page.$$eval(".tabs a", (all) =>
+      all.map((one) => ({ text: one.textContent, isCut: one.getBoundingClientRect().right > window.innerWidth })),
     );
-    expect(cut).toEqual([]);
+    expect(tabs).toContainEqual({ text: "Audit log", isCut: false });
+    expect(tabs.filter(({ isCut }) => isCut)).toEqual([]);
     await tab.page.setViewport({ width: 1280, height: 900 });
   });
 

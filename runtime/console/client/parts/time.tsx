@@ -57,15 +57,15 @@ export function durationText(ms: number | null): string {
 }
 
 export const countText = (count: number): string => count.toLocaleString("en");
-const dollars = new Intl.NumberFormat("en", {
+const dollars = new Intl.NumberFormat("en", { style: "currency", currency: "USD" });
+const cents = new Intl.NumberFormat("en", {
   style: "currency",
   currency: "USD",
-  minimumFractionDigits: 2,
-  maximumFractionDigits: 2,
   minimumSignificantDigits: 2,
   maximumSignificantDigits: 2,
-  roundingPriority: "morePrecision",
 });
 /** US dollars, with more digits for small amounts. */
-export const dollarText = (amount: number | null | undefined): string =>
-  amount === null || amount === undefined ? "–" : dollars.format(amount);
+export function dollarText(amount: number | null | undefined): string {
+  if (amount === null || amount === undefined) return "–";
+  return (amount !== 0 && Math.abs(amount) < 0.1 ? cents : dollars).format(amount);
+}
