@@ -86,7 +86,7 @@ interface Decision {
 }
 
 /**
- * The decision about an event, for a webhook and for its explanation. Triggers that webhook mappings name replace the trigger of
+ * The decision about an event without a command, for a webhook and for its explanation. Triggers that webhook mappings name replace the trigger of
  * the source event mapping. `refused`: why it starts nothing, regardless of the mappings.
  */
 export function decisionOf(
@@ -147,8 +147,12 @@ function withoutTasks(mapped: readonly MappedTrigger[]): string {
   const missing = mapped.flatMap(({ canonical_trigger, missingTasks }) =>
     missingTasks.map((task) => missingTask(task, canonical_trigger)),
   );
-  if (missing.length > 0) return missing.join("; ");
-  const triggers = mapped.map(({ canonical_trigger }) => canonical_trigger);
+  const unused = mapped.filter(({ missingTasks }) => missingTasks.length === 0).map((one) => one.canonical_trigger);
+  return [...missing, ...(unused.length > 0 ? [withoutMapping(unused)] : [])].join("; ");
+}
+
+/** Names the seed that would add a task. */
+function withoutMapping(triggers: readonly string[]): string {
   const set = triggers.map(setOf).find((one) => one !== null);
   const seed = set ? ` or POST /api/tasks/triggers/seed with {"include": ["${set}"]}` : "";
   return `no task is mapped to the trigger ${triggers.join(", ")}: map one with POST /api/tasks/triggers${seed}`;

@@ -38,7 +38,10 @@ type Task = Explanation["tasks"][number];
 export const explainOperation = (deps: ExplainDeps): BoundOperation =>
   handle(explain, (input, { sql }) => explainWebhook(input, sql, deps));
 
-/** Follows the path of a webhook without storing anything. Each result comes from the function that handles real webhooks. */
+/**
+ * Follows the path of a webhook without storing anything. Each result comes from the function that handles real webhooks. A command in
+ * a comment is neither carried out nor explained: it counts as text.
+ */
 async function explainWebhook(input: Input<typeof explain>, sql: Sql, deps: ExplainDeps): Promise<Explanation> {
   const { incoming, checks: ofPath } = await readWebhook(input, deps);
   const { source, event } = incoming;

@@ -98,7 +98,13 @@ export const reasons: readonly Remedy[] = [
     open: routing,
   },
   {
-    when: /^no task is mapped|to which .* is mapped, does not exist/,
+    when: /to which .* is mapped, does not exist/,
+    sentence: "The task that the trigger is mapped to does not exist.",
+    next: "Create the task or change the mapping, then replay the delivery.",
+    open: routing,
+  },
+  {
+    when: /^no task is mapped/,
     sentence: "No task is mapped to the trigger.",
     next: "Map a task to the trigger, then replay the delivery.",
     open: routing,
