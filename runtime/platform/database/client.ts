@@ -56,12 +56,13 @@ const longRunningMs = 60 * 60_000;
 /**
  * The first statements of every session. With them, the server detects a lost replica by itself and releases its locks. Isolation,
  * locks, arrays and the lifetime of sessions are those that the statements are written for, whatever the defaults of the database
- * or role are. `transaction_timeout` exists since PostgreSQL 17.
+ * or role are. Compiling a plan (`jit`) takes seconds for the longest statements, which run in less than one. `transaction_timeout`
+ * exists since PostgreSQL 17.
  */
 const firstOf = (statementTimeout: number, idleInTransaction: number) =>
   `set statement_timeout = ${statementTimeout}; set idle_in_transaction_session_timeout = ${idleInTransaction};
    set default_transaction_isolation = 'read committed'; set lock_timeout = 0; set idle_session_timeout = 0;
-   set array_nulls = on; set transform_null_equals = off;
+   set array_nulls = on; set transform_null_equals = off; set jit = off;
    select set_config('transaction_timeout', '0', false) where current_setting('transaction_timeout', true) is not null;
    set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3; set tcp_user_timeout = 20000`;
 const first = firstOf(statementMs, 15_000);

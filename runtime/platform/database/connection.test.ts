@@ -64,12 +64,12 @@ test("sessions have the isolation and formats of the service, whatever the defau
   try {
     for (const sql of [other.sql, other.longRunning, other.sessions?.(1, {}) as Database["sql"]]) {
       const [row] = await sql`
-        select current_setting('transaction_isolation') as isolation, current_setting('lock_timeout') as lock_timeout,
+        select current_setting('transaction_isolation') as isolation, current_setting('lock_timeout') as lock_timeout, current_setting('jit') as jit,
           current_setting('idle_session_timeout') as idle_timeout, current_setting('DateStyle') as style,
           ${["NULL", null]}::text[] as list, current_setting('array_nulls') as nulls, current_setting('transform_null_equals') as equals`;
       const times = { lock_timeout: "0", idle_timeout: "0" };
       const formats = { style: "ISO, MDY", list: ["NULL", null], nulls: "on", equals: "off" };
-      expect(row).toEqual({ isolation: "read committed", ...times, ...formats });
+      expect(row).toEqual({ isolation: "read committed", jit: "off", ...times, ...formats });
     }
   } finally {
     await other.close();
