@@ -6,7 +6,13 @@ import { eventually } from "../harness/wait.ts";
 interface Status {
   readonly state: string;
   readonly checks: readonly { readonly name: string; readonly state: string; readonly message: string }[];
-  readonly replicas: readonly { readonly this: boolean; readonly host: string; readonly silent_seconds: number | null }[];
+  readonly replicas: readonly {
+    readonly this: boolean;
+    readonly host: string;
+    readonly silent_seconds: number | null;
+    readonly started_at: string;
+    readonly seen_at: string;
+  }[];
 }
 
 test("a frozen replica stays in the status and is called silent, and one that has stopped is no longer listed", {
@@ -23,7 +29,15 @@ test("a frozen replica stays in the status and is called silent, and one that ha
     return { other: body.replicas.find((one) => !one.this), check: body.checks.find(({ name }) => name === "replicas"), ...body };
   };
   try {
-    await eventually(async () => (await read()).replicas.length === 2, { timeout: 30_000 });
+    // One that freezes before the other starts is taken for one that was killed and started again.
+    const isBeforeAll = (at: string, all: Status["replicas"]) => all.every(({ seen_at }) => at < seen_at);
+    await eventually(
+      async () => {
+        const { replicas } = await read();
+        return replicas.length === 2 && replicas.every(({ started_at }) => isBeforeAll(started_at, replicas));
+      },
+      { timeout: 60_000 },
+    );
     expect(await read()).toMatchObject({ check: undefined, other: { silent_seconds: null } });
     process.kill(second.pid, "SIGSTOP");
     const silent = await eventually(
