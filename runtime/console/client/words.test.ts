@@ -11,7 +11,8 @@ import { reasonToDiscard, triggersOf } from "../../webhooks/decide.ts";
 import { refusalOf } from "../../webhooks/gate.ts";
 import { unreadableEvent } from "../../webhooks/parse.ts";
 import { limits, meanings, runSentence, stateText } from "./part-words.ts";
-import { deliveries, failureOf, failures, reasons, remedyOf } from "./words.ts";
+import { failureOf, failures, reasons, remedyOf } from "./remedies.ts";
+import { deliveries } from "./words.ts";
 
 const { schemas } = document.components as unknown as {
   schemas: Record<string, { enum?: string[]; properties?: Record<string, { enum?: string[]; $ref?: string }> }>;

@@ -9,9 +9,10 @@ import { Prose } from "../parts/prose.tsx";
 import { SubjectLink } from "../parts/subject.tsx";
 import { asText, Block, plain, Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
+import { remedyOf } from "../remedies.ts";
 import { Link } from "../route/link.tsx";
 import { navigate, pageUrl } from "../route/location.ts";
-import { deliveries, remedyOf } from "../words.ts";
+import { deliveries } from "../words.ts";
 import { eventLabel } from "./deliveries.tsx";
 
 export function DeliveryPage({ id }: { id: string }) {

@@ -5,8 +5,9 @@ import { NextStep } from "../parts/page.tsx";
 import { Prose } from "../parts/prose.tsx";
 import { Text } from "../parts/text.tsx";
 import { durationText, Time } from "../parts/time.tsx";
+import { failureOf, remedyOf } from "../remedies.ts";
 import { External, Link } from "../route/link.tsx";
-import { deliveries, failureOf, remedyOf, runs } from "../words.ts";
+import { deliveries, runs } from "../words.ts";
 import { eventLabel } from "./deliveries.tsx";
 import { RunActions } from "./run-actions.tsx";
 

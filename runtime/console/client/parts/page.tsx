@@ -3,9 +3,9 @@ import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "
 import type { CallError } from "../api/call.ts";
 import { isConnected } from "../api/live.ts";
 import { type LoadState, pendingFirstResponses } from "../api/query.ts";
+import type { Remedy } from "../remedies.ts";
 import { Link } from "../route/link.tsx";
 import { place } from "../route/location.ts";
-import type { Remedy } from "../words.ts";
 
 interface PageProps {
   readonly title: ComponentChildren;
