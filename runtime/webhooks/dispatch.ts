@@ -20,6 +20,7 @@ import {
 import { splitCopies } from "./copies.ts";
 import { type DecisionDeps, decide, reasonToDiscard } from "./decide.ts";
 import { authorKey, discard, findCarriedOut, setEffect } from "./ending-queries.ts";
+import { packBodies } from "./event-row.ts";
 import { identify } from "./identify.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 import { decideLate } from "./late-command.ts";
@@ -140,7 +141,7 @@ export class Dispatcher {
 type Store = (arrival: Arrival) => Promise<string | StoredEvent>;
 
 const storeIn = ({ sql, replayHours, loops, log }: DispatcherOptions, concurrency: number): Store =>
-  batch((arrivals: Arrival[]) => storeAll(sql, arrivals, { replayHours, loops }, log), {
+  batch((arrivals: Arrival[]) => storeAll(sql, packBodies(arrivals), { replayHours, loops }, log), {
     maxItems: 64,
     beside: 8,
     maxSize: 4_000_000,
@@ -199,7 +200,7 @@ async function storeCommand(
   { sql, replayHours, loops }: DispatcherOptions,
 ): Promise<Dispatched> {
   const event = { ...received.event, outcome: "dispatched" as const, reason: null };
-  const arrival = { ...received, event, executions: [] };
+  const [arrival] = packBodies([{ ...received, event, executions: [] }]) as [Arrival];
   return sql.begin(async (tx) => {
     const stored = await storedOrEarlier(tx, arrival, await insertArrivals(tx, [arrival], { replayHours, loops }));
     if (typeof stored === "string" || stored.outcome === "discarded") return { arrival, stored, effect: null };

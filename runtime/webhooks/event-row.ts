@@ -3,7 +3,7 @@ import { newId } from "../platform/ids.ts";
 import { shortText } from "../platform/json.ts";
 import { pack } from "../platform/packing/packed.ts";
 import { validTraceparent } from "../platform/telemetry/tracing.ts";
-import type { NewEvent } from "./arrival.ts";
+import type { Arrival, NewEvent } from "./arrival.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 
 /** The row of an event. `reason`: why it is discarded, or why not all of its tasks are started. */
@@ -39,8 +39,26 @@ export function rowOf(
     incomplete: event.incomplete ?? false,
     traceparent: validTraceparent(traceparent ?? undefined),
     headers: JSON.stringify(headers),
-    body: pack("payload", body) ?? body,
+    body,
   };
+}
+
+/** With this many events in one statement, the service is busy: 4 connections that send without a pause reach 3, 16 reach 8. */
+const manyEvents = 6;
+/** In bytes. PostgreSQL's own compression needs 1.4 to 2 times the space for longer payloads, and up to 3 times for shorter ones. */
+const longPayload = 4_000;
+
+/**
+ * Packs the payloads of events that are stored in one statement. While the service is busy, PostgreSQL compresses the long ones
+ * instead, because packing them takes a quarter of the processor time of a webhook that starts nothing.
+ */
+export function packBodies(arrivals: readonly Arrival[]): Arrival[] {
+  const longest = arrivals.length < manyEvents ? Number.POSITIVE_INFINITY : longPayload;
+  return arrivals.map((arrival) => {
+    const { event } = arrival;
+    const packed = event.body.byteLength <= longest ? pack("payload", event.body) : undefined;
+    return packed ? { ...arrival, event: { ...event, body: packed } } : arrival;
+  });
 }
 
 const text = (value: string | null) => value && shortText(value);

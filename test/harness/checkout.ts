@@ -1,14 +1,21 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "./process.ts";
 
-/** Copies the sources of a commit, with the packages of this checkout, to a new folder. The caller removes it. */
+/**
+ * Copies the sources of a commit to a new folder, with the packages of this checkout, or with its own if this checkout lacks one of
+ * them. The caller removes it.
+ */
 export function checkOut(commit: string): string {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-old-"));
   const archive = execFileSync("git", ["archive", commit], { cwd: root, maxBuffer: 2 ** 30 });
   execFileSync("tar", ["-x", "-C", folder], { input: archive });
+  if (lacksPackageOf(folder)) {
+    execFileSync("npm", ["ci", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: folder, stdio: "inherit" });
+    return folder;
+  }
   const packages = join(folder, "node_modules");
   mkdirSync(join(packages, "@signalbox"), { recursive: true });
   for (const name of readdirSync(join(root, "node_modules")))
@@ -19,4 +26,14 @@ export function checkOut(commit: string): string {
     if (own) symlinkSync(own, join(packages, "@signalbox", name));
   }
   return folder;
+}
+
+function lacksPackageOf(folder: string): boolean {
+  const { packages } = JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { readonly dev?: boolean; readonly optional?: boolean; readonly link?: boolean }>;
+  };
+  return Object.entries(packages).some(
+    ([path, { dev, optional, link }]) =>
+      path.startsWith("node_modules/") && !dev && !optional && !link && !existsSync(join(root, path)),
+  );
 }
