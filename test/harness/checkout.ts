@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { root } from "./process.ts";
 
 /**
- * Copies the sources of a commit to a new folder, with the packages of this checkout, or with its own if this checkout lacks one of
- * them. The caller removes it.
+ * Copies the sources of a commit to a new folder, with the packages of this checkout, or with its own if one of
+ * them is missing here. The caller removes it.
  */
 export function checkOut(commit: string): string {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-old-"));
   const archive = execFileSync("git", ["archive", commit], { cwd: root, maxBuffer: 2 ** 30 });
   execFileSync("tar", ["-x", "-C", folder], { input: archive });
-  if (lacksPackageOf(folder)) {
+  if (isPackageMissing(folder)) {
     execFileSync("npm", ["ci", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: folder, stdio: "inherit" });
     return folder;
   }
@@ -28,7 +28,7 @@ export function checkOut(commit: string): string {
   return folder;
 }
 
-function lacksPackageOf(folder: string): boolean {
+function isPackageMissing(folder: string): boolean {
   const { packages } = JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")) as {
     packages: Record<string, { readonly dev?: boolean; readonly optional?: boolean; readonly link?: boolean }>;
   };
