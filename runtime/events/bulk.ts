@@ -3,8 +3,8 @@ import { Problem, problem } from "@signalbox/schema/problem";
 import { confirmationOf, countFirst } from "../platform/confirmation.ts";
 import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
 import { findMeant } from "../subject-names/queries.ts";
-import type { ReplayOptions } from "../webhooks/incoming-event.ts";
 import type { Receiver } from "../webhooks/receive.ts";
+import type { ReplayOptions } from "../webhooks/received-webhook.ts";
 import { countReplayable, nextReplayable, type Replayable, sampleReplayable } from "./bulk-queries.ts";
 import { replayEvent, replayIdOf, requireReplayable } from "./replay.ts";
 

@@ -8,8 +8,8 @@ import { unpack } from "../platform/packing/packed.ts";
 import { findTask } from "../tasks/queries.ts";
 import { readable } from "../transcripts/stored-steps.ts";
 import type { Receipt } from "../webhooks/dispatch.ts";
-import type { ReplayOptions } from "../webhooks/incoming-event.ts";
 import type { Receiver } from "../webhooks/receive.ts";
+import type { Origin, ReplayOptions } from "../webhooks/received-webhook.ts";
 import type { KeptEvent } from "./queries.ts";
 
 const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("utf8")) as Json;
@@ -24,7 +24,7 @@ export async function requireReplayable(sql: Queryable, { agent_id, task_id, pro
 }
 
 /** Dispatches a stored event again. `id`: the id of the new event, so that a second replay with it is a duplicate. */
-export async function replayEvent(event: KeptEvent, replay: ReplayOptions, receiver: Receiver, id?: string): Promise<Receipt> {
+export async function replayEvent(event: KeptEvent, options: ReplayOptions, receiver: Receiver, id?: string): Promise<Receipt> {
   if (event.body_removed_at !== null)
     throw problem(
       "conflict",
@@ -35,8 +35,8 @@ export async function replayEvent(event: KeptEvent, replay: ReplayOptions, recei
   const { value: body, unreadable } = readable("payload", () => unpack(event.body));
   if (!body) throw problem("conflict", `${unreadable} Send the webhook again from the platform.`);
   const request = { headers: JSON.parse(event.headers), body };
-  const context = { replayOf: event.id, replay, ...(id !== undefined && { id }) };
-  return receiver.accept(entry, request, payloadOf(body), context);
+  const origin: Origin = { kind: "replay", replayOf: event.id, options };
+  return receiver.accept(entry, request, payloadOf(body), { origin, ...(id !== undefined && { id }) });
 }
 
 /** The id of an event's replay in one bulk. It is the same for each request, and its time is that of the bulk's preview. */

@@ -3,9 +3,8 @@ import type { ForwardingQueue, IncomingOutcome, IncomingWebhook, Json, Queue } f
 import { causeOf } from "../platform/error-text.ts";
 import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
 import type { Log } from "../platform/log.ts";
-import type { InOrder } from "../webhooks/incoming-event.ts";
 import type { Receiver } from "../webhooks/receive.ts";
-import type { Entry } from "../webhooks/received-webhook.ts";
+import type { Entry, InOrder } from "../webhooks/received-webhook.ts";
 import { intakeFailure, ofQueue, WebhookFailed } from "./failures.ts";
 import { Loops, loopEach, type RunResult } from "./loops.ts";
 import type { QueueWorker } from "./relay.ts";
@@ -81,7 +80,7 @@ async function accept(webhook: IncomingWebhook, inOrder: InOrder, receiver: Rece
     const read = await json.parse(body);
     if (!("value" in read)) throw problem("bad_request", "The message is not valid JSON, or is nested too deep.");
     const request = { ...head, body, signed: admitted.needsProof };
-    await receiver.accept(verified, request, read.value as Json, { messageId, inOrder });
+    await receiver.accept(verified, request, read.value as Json, { origin: { kind: "message", messageId }, inOrder });
   } catch (error) {
     if (error instanceof Problem && error.status < 500) receiver.noteRefusal(slug, entry, head, error.message);
     throw error;

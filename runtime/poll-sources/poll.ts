@@ -59,7 +59,7 @@ export async function pollOnce(
     });
     throw problem("bad_gateway", text, { cause: error });
   }
-  const receipts = await Promise.all(batch.events.map((event) => deps.receiver.acceptEvent(connection, event, { polled: true })));
+  const receipts = await Promise.all(batch.events.map((event) => deps.receiver.acceptEvent(connection, event, { kind: "poll" })));
   await finishPoll(deps.sql, pollSource, lease, { cursor: storableText(batch.cursor), error: null });
   const count = (status: string) => receipts.filter((receipt) => receipt.status === status).length;
   return { fetched: receipts.length, accepted: count("accepted"), duplicates: count("duplicate") };

@@ -67,7 +67,7 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
       const source = connection?.source.adapter;
       if (!connection || !source?.createIssue) return null;
       const { event, key, url } = await source.createIssue(issue, callOf(connection, call));
-      if (event) await requireService().receiver.acceptEvent(connection, event, { own: true });
+      if (event) await requireService().receiver.acceptEvent(connection, event, { kind: "own" });
       return { key, url };
     },
     projectId: async (name, project, call) => {

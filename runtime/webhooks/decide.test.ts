@@ -6,7 +6,8 @@ test("an event without tasks names the tasks that are missing, and the triggers 
   const missing: Readonly<Record<string, readonly string[]>> = { "crm.created": ["gone", "lost"] };
   const routing = { find: () => undefined, tasksOf: (trigger: string) => ({ tasks: [], missingTasks: missing[trigger] ?? [] }) };
   const deps = { routing, policies: {} } as unknown as Parameters<typeof decisionOf>[3];
-  const of = (...triggers: string[]) => decisionOf({ event: {}, source: "alpha" } as IncomingEvent, null, triggers, deps);
+  const of = (...triggers: string[]) =>
+    decisionOf({ event: {}, source: "alpha", origin: { kind: "webhook" } } as IncomingEvent, null, triggers, deps);
   const lost = "the task lost, to which crm.created is mapped, does not exist";
   expect(of("crm.created", "crm.changed")).toMatchObject({
     outcome: "dispatched",

@@ -11,6 +11,7 @@ import { type GateInput, hopLimit, refusalOf } from "./gate.ts";
 import { hasKnownMarker } from "./identify.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 import type { LoopLimits } from "./loop-queries.ts";
+import { isReported, replayOptions } from "./received-webhook.ts";
 import type { Routing } from "./routing.ts";
 
 /** Maximum length of the text that an agent reads, in characters. */
@@ -34,10 +35,9 @@ const closingEvents: ReadonlySet<string> = new Set(["issue.closed", "pr.closed",
  * Whether the event cancels runs of earlier events on its issue. A close by our own account does not, so that the run that closed
  * the issue can finish.
  */
-const closes = ({ event, replayOf, own }: IncomingEvent, triggers: readonly string[], reason: string | null): boolean =>
+const closes = ({ event, origin }: IncomingEvent, triggers: readonly string[], reason: string | null): boolean =>
   reason === null &&
-  !replayOf &&
-  !own &&
+  isReported(origin) &&
   event.subject !== null &&
   (event.closes ?? triggers.some((one) => closingEvents.has(one)));
 
@@ -57,7 +57,7 @@ export function decide(incoming: IncomingEvent, refused: string | null, named: r
     changes: (event.changes ?? []).slice(0, 100).map((line) => storableText(line.slice(0, 500))),
     closes: closes(incoming, triggers, refused),
     // A dry run does not replace a waiting execution.
-    delayMs: event.snapshot && !incoming.replay?.dry_run ? deps.debounceMs : 0,
+    delayMs: event.snapshot && !replayOptions(incoming.origin)?.dry_run ? deps.debounceMs : 0,
     executions: allowed.map((mapping) => executionOf(incoming, mapping, deps)),
   };
 }
@@ -96,7 +96,7 @@ export function decisionOf(
   { routing, policies }: Pick<DecisionDeps, "routing" | "policies">,
 ): Decision {
   const { triggers, unmapped } = triggersOf(incoming, refused, named, routing);
-  const only = refused === null ? incoming.replay?.task_id : undefined;
+  const only = refused === null ? replayOptions(incoming.origin)?.task_id : undefined;
   if (only !== undefined)
     return { triggers, unmapped, mapped: [], allowed: [chosenTask(only, triggers)], outcome: "dispatched", reason: null };
   const mapped = triggers.map((canonical_trigger): MappedTrigger => {
@@ -129,7 +129,7 @@ function sift(candidates: readonly Candidate[]) {
 function executionOf(incoming: IncomingEvent, mapping: TaskMapping, { policies, loops }: DecisionDeps): NewExecution {
   const { task_id, canonical_trigger } = mapping;
   const { event, policy, trusted } = gateInput(incoming, mapping, policies);
-  const { dry_run = false, agent_id, prompt } = incoming.replay ?? {};
+  const { dry_run = false, agent_id, prompt } = replayOptions(incoming.origin) ?? {};
   const { max, reason } = hopLimit(policy, event.author?.kind ?? "unknown", loops.windowSeconds);
   return {
     id: newId(),
@@ -178,10 +178,10 @@ export function triggersOf(
 
 /** The input of the rules for one mapping of an event. */
 const gateInput = (incoming: IncomingEvent, mapping: TaskMapping, policies: Pick<Policies, "of">): GateInput => {
-  const { event, source, payload = null, replayOf, own = false } = incoming;
+  const { event, source, payload = null, origin } = incoming;
   const project = event.subject && { source, project: event.subject.project };
   const policy = policies.of(mapping.agent_id, project);
-  return { event, payload, mapping, policy, trusted: replayOf !== undefined || own };
+  return { event, payload, mapping, policy, trusted: !isReported(origin) };
 };
 
 /** An operator named the task, so mappings and their conditions do not apply. */
@@ -197,13 +197,13 @@ const chosenTask = (task_id: string, [canonical_trigger = "replay"]: readonly st
 
 /** Why an event starts nothing, regardless of the mappings. */
 export function reasonToDiscard(incoming: IncomingEvent): string | null {
-  const { event, accounts, reason, own } = incoming;
+  const { event, accounts, reason, origin } = incoming;
   if (reason !== undefined) return reason;
   if (event.ignored) return event.ignored;
   if (event.missing_field)
     return `the ${event.missing_field.startsWith("header ") ? "request" : "payload"} is missing ${event.missing_field}`;
   if (event.marked && !hasKnownMarker(incoming)) return "it carries the marker of a comment that Signalbox posted";
   const actor = event.actor?.toLowerCase();
-  const account = own || actor === undefined ? undefined : accounts.find((one) => one.toLowerCase() === actor);
+  const account = origin.kind === "own" || actor === undefined ? undefined : accounts.find((one) => one.toLowerCase() === actor);
   return account === undefined ? null : `it was caused by ${account}, the account that Signalbox posts as`;
 }

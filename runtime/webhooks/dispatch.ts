@@ -119,7 +119,7 @@ export class Dispatcher {
   async #decideAndStore(incoming: IncomingEvent): Promise<Dispatched> {
     const { carryOut } = this.#options;
     const refused = reasonToDiscard(incoming);
-    const command = carryOut && !refused && !incoming.replayOf ? commandOf(incoming.event) : null;
+    const command = carryOut && !refused && incoming.origin.kind !== "replay" ? commandOf(incoming.event) : null;
     const { author } = incoming.event;
     const waits = command && incoming.findStanding ? pendingReason(command, author) : null;
     const reason = refused ?? waits ?? (command && commandRefusal(command, author));

@@ -5,20 +5,22 @@ import { pack } from "../platform/packing/packed.ts";
 import { validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { Arrival, NewEvent } from "./arrival.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
+import { isReported } from "./received-webhook.ts";
 
 /** The row of an event. `reason`: why it is discarded, or why not all of its tasks are started. */
 export function rowOf(
-  { id, source, slug, event, headers, body, replayOf, polled = false, own = false, traceparent, messageId = null }: IncomingEvent,
+  { id, origin, source, slug, event, headers, body, traceparent }: IncomingEvent,
   triggers: readonly string[],
   reason: string | null,
   discarded: boolean,
 ): NewEvent {
+  const messageId = origin.kind === "message" ? origin.messageId : null;
   return {
     id: id ?? newId(),
     source,
     slug,
-    delivery_id: replayOf || own ? null : text(event.delivery_id ?? messageId),
-    change_key: replayOf || own ? null : text(event.change_key ?? null),
+    delivery_id: isReported(origin) ? text(event.delivery_id ?? messageId) : null,
+    change_key: isReported(origin) ? text(event.change_key ?? null) : null,
     event_name: text(event.event_name),
     action: text(event.action),
     actor: text(event.actor),
@@ -27,8 +29,8 @@ export function rowOf(
     canonical_triggers: triggers,
     outcome: discarded ? "discarded" : "dispatched",
     reason: text(reason),
-    replay_of: replayOf ?? null,
-    polled,
+    replay_of: origin.kind === "replay" ? origin.replayOf : null,
+    polled: origin.kind === "poll",
     author: event.author ? authorOf(event.author) : null,
     occurred_at: instant(event.occurred_at),
     hook_id: text(event.hook_id ?? null),

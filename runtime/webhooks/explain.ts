@@ -92,7 +92,8 @@ async function readWebhook(
   const headers = Object.fromEntries(Object.entries(input.headers).map(([name, value]) => [name.toLowerCase(), value]));
   const payload = input.payload as Json;
   const body = Buffer.from(JSON.stringify(payload));
-  const sharedInput = { slug, headers, body, payload };
+  const origin = { kind: "webhook" } as const;
+  const sharedInput = { origin, slug, headers, body, payload };
   const connection = await deps.connectionBySlug(slug);
   if (connection) {
     const request = { headers, payload };

@@ -4,6 +4,7 @@ import { digestsIn, kindsOfEvent } from "../own-writes/own-write.ts";
 import { sha256Of } from "../platform/digest.ts";
 import type { Arrival } from "./arrival.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
+import { isReported } from "./received-webhook.ts";
 
 /**
  * Maximum size of a body that is compared without the members that differ between hooks, in bytes. Larger ones are compared as a
@@ -15,8 +16,8 @@ const ofHooks = new Set(["hook", "hook_id", "installation", "organization", "ent
 
 /** Keys by which an event is recognised as a copy of another, or as our own change. */
 export function identify(incoming: IncomingEvent, replayHours: number): Pick<Arrival, "copy" | "hookDigest" | "suspect"> {
-  const { event, body, payload = null, replayScopes: scopes = [], replayOf, own } = incoming;
-  const isNew = replayOf === undefined && !own;
+  const { event, body, payload = null, replayScopes: scopes = [], origin } = incoming;
+  const isNew = isReported(origin);
   return {
     copy: replayHours > 0 && scopes.length > 0 ? { scopes, digest: sha256Of(body) } : null,
     hookDigest: isNew && event.hook_id ? (sameDigest(incoming) ?? hookDigest(payload, body)) : null,
@@ -34,13 +35,13 @@ function hookDigest(payload: Json, body: Uint8Array): string {
 }
 
 /** An event with a marker, or without an actor, can be our own change. The database compares it with the ledger of our writes. */
-function suspectOf({ event, payload = null, viaPath, polled, source }: IncomingEvent): NonNullable<Arrival["suspect"]> | null {
+function suspectOf({ event, payload = null, viaPath, origin, source }: IncomingEvent): NonNullable<Arrival["suspect"]> | null {
   const comment = event.comment ?? null;
   if (event.marked) return { marks: markersIn(JSON.stringify(payload)), comment, kinds: [], digests: [] };
   const isNameless = event.actor === null && !event.author?.id && !event.author?.name;
   if (!isNameless || event.subject === null || viaPath) return null;
   const kinds = kindsOfEvent(event.event_name, event.action);
-  const isVague = polled === true && kinds.includes("edit") && !event.changes?.length && updatedByReactions.has(source);
+  const isVague = origin.kind === "poll" && kinds.includes("edit") && !event.changes?.length && updatedByReactions.has(source);
   return { marks: [], comment, kinds, digests: digestsIn(payload), moved_at: isVague ? event.occurred_at : null };
 }
 

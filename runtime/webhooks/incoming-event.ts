@@ -1,18 +1,11 @@
 import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
-
-/** Options of an operator's replay. */
-export interface ReplayOptions {
-  readonly dry_run: boolean;
-  readonly agent_id?: string | undefined;
-  /** The only task to run, regardless of the mappings. */
-  readonly task_id?: string | undefined;
-  readonly prompt?: string | undefined;
-}
+import type { InOrder, Origin } from "./received-webhook.ts";
 
 /** An authenticated event to dispatch. */
 export interface IncomingEvent {
   /** Id of its event; a new one if absent. If an event with this id exists, this one is a duplicate. */
   readonly id?: string;
+  readonly origin: Origin;
   readonly source: string;
   /** Path segment of the webhook: the source's name or an integration's id. */
   readonly slug: string;
@@ -24,16 +17,8 @@ export interface IncomingEvent {
   readonly payload?: Json;
   /** Known logins of all accounts with which Signalbox posts at this source. */
   readonly accounts: readonly string[];
-  readonly replayOf?: string;
-  readonly replay?: ReplayOptions;
   /** Whether a webhook mapping of its path matched, so that it has no tracker. */
   readonly viaPath?: boolean;
-  /** Whether it came from a poll. Then it is a duplicate of any event with the same change key. */
-  readonly polled?: boolean;
-  /** Id of the message that contained it. It is the delivery id if the source provides none. */
-  readonly messageId?: string | null;
-  /** Whether Signalbox caused it and wants it to run: see `DeliveryContext`. */
-  readonly own?: boolean;
   /** Header of the webhook that contains the trace of its sender. */
   readonly traceparent?: string | null;
   /** Triggers that the webhook mappings of its path name. */
@@ -49,6 +34,3 @@ export interface IncomingEvent {
   /** Finds the webhook mappings whose filter matches; absent if there is no mapping for the event. */
   readonly matching?: () => Promise<readonly { readonly canonical_trigger: string | null }[]>;
 }
-
-/** Runs `store` after the earlier events were stored, then lets the next one follow. Rejects if an earlier one failed. */
-export type InOrder = <T>(store: () => Promise<T>) => Promise<T>;

@@ -17,12 +17,13 @@ import {
   withoutBody,
 } from "./admit.ts";
 import type { DeferredWebhooks } from "./deferred/defer.ts";
+import { writeContext } from "./deferred/stored-context.ts";
 import type { Dispatcher, Receipt } from "./dispatch.ts";
 import { authenticate, type MappingRule, type MappingRules } from "./mapping-rules.ts";
 import { parseByPath, parseBySource, unreadableEvent } from "./parse.ts";
 import { PluginUnavailable } from "./plugin-unavailable.ts";
 import type { PreviousSecrets } from "./previous-secret.ts";
-import type { DeliveryContext, Entry, ReceivedWebhook } from "./received-webhook.ts";
+import type { DeliveryContext, Entry, Origin, ReceivedWebhook } from "./received-webhook.ts";
 import type { Refusals } from "./refusals.ts";
 import { replayScopes } from "./replay-scope.ts";
 import { repliesTo } from "./replies.ts";
@@ -46,6 +47,8 @@ interface ReceiverOptions {
   /** Whether anything is written to trackers. */
   readonly trackerUpdates: boolean;
 }
+
+const fromWebhook: DeliveryContext = { origin: { kind: "webhook" } };
 
 /** Receives webhooks, and the events of polls and replays in the same format. */
 export class Receiver {
@@ -105,24 +108,24 @@ export class Receiver {
   readonly refusalsStored = (): Promise<void> => this.#options.refusals.whenStored();
 
   /** Parses and dispatches an authenticated webhook, or a stored one again. Defers it if its plugin is not running. */
-  async accept(entry: Entry, request: ReceivedWebhook, payload: Json, context: DeliveryContext = {}): Promise<Receipt> {
+  async accept(entry: Entry, request: ReceivedWebhook, payload: Json, context = fromWebhook): Promise<Receipt> {
     const parse = () => this.#parseAndDispatch(entry, request, payload, context);
     if (entry.kind === "path" || context.deferred || !entry.connection.source.sandboxed) return parse();
     const { plugin } = entry.connection.source;
     if (await this.#options.deferred.isWaiting({ plugin, slug: entry.slug }))
-      return this.#defer(entry, entry.connection, request, context);
+      return this.#defer(entry, entry.connection, request, context.origin);
     try {
       return await parse();
     } catch (error) {
       if (!(error instanceof PluginUnavailable)) throw error;
-      return this.#defer(entry, entry.connection, request, context);
+      return this.#defer(entry, entry.connection, request, context.origin);
     }
   }
 
   /** The same for an event that did not arrive as a webhook, but has its format. */
-  acceptEvent(connection: Connection, { headers, payload }: WebhookPayload, context: DeliveryContext): Promise<Receipt> {
+  acceptEvent(connection: Connection, { headers, payload }: WebhookPayload, origin: Origin): Promise<Receipt> {
     const body = new TextEncoder().encode(JSON.stringify(payload));
-    return this.accept(entryOf(connection), { headers, body }, payload, context);
+    return this.accept(entryOf(connection), { headers, body }, payload, { origin });
   }
 
   /** Stores the event of a webhook that could not be parsed, as discarded for this reason. */
@@ -130,7 +133,7 @@ export class Receiver {
     { id, source, slug, headers, body }: WebhookRequest & { readonly id: string; readonly source: string; readonly slug: string },
     reason: string,
   ): Promise<void> {
-    const event = { event: unreadableEvent, accounts: [], reason };
+    const event = { ...fromWebhook, event: unreadableEvent, accounts: [], reason };
     await this.#options.dispatcher.accept({ id, source, slug, headers: extensionHeaders(headers), body, ...event });
   }
 
@@ -179,7 +182,7 @@ export class Receiver {
   }
 
   /** Stores a webhook whose plugin cannot parse it now. Its event is created when the plugin is available again. */
-  async #defer(entry: Entry, { source }: Connection, request: ReceivedWebhook, context: DeliveryContext): Promise<Receipt> {
+  async #defer(entry: Entry, { source }: Connection, request: ReceivedWebhook, origin: Origin): Promise<Receipt> {
     const { deferred, rules } = this.#options;
     const ofSource = rules.ofSource(source.name);
     const headers = withoutSecrets(request.headers, (name) => !ofSource.some(({ authHeader }) => authHeader === name));
@@ -190,7 +193,7 @@ export class Receiver {
       source: source.name,
       body: request.body,
       headers: JSON.stringify(headers),
-      context: JSON.stringify({ ...context, id: undefined, proven, scopes: await this.#scopesOf(entry, request) }),
+      context: writeContext({ origin, proven, scopes: await this.#scopesOf(entry, request) }),
     });
     return { event_id, status: "accepted" };
   }

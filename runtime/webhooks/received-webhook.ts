@@ -1,7 +1,6 @@
 import type { WebhookRequest } from "@signalbox/sdk";
 import type { SentRequest } from "../platform/webhook-auth.ts";
 import type { Connection } from "../plugins/connections.ts";
-import type { InOrder, ReplayOptions } from "./incoming-event.ts";
 import type { PathRule } from "./mapping-rules.ts";
 
 /**
@@ -20,25 +19,45 @@ export interface ReceivedWebhook extends WebhookRequest, Partial<Pick<SentReques
   readonly sent?: Uint8Array;
 }
 
-/** How an event arrived if it was not a webhook. */
+/** Options of an operator's replay. */
+export interface ReplayOptions {
+  readonly dry_run: boolean;
+  readonly agent_id?: string | undefined;
+  /** The only task to run, regardless of the mappings. */
+  readonly task_id?: string | undefined;
+  readonly prompt?: string | undefined;
+}
+
+/** Where an event came from. */
+export type Origin =
+  | { readonly kind: "webhook" }
+  /** A message of a queue. `messageId` is the delivery id if the source provides none. */
+  | { readonly kind: "message"; readonly messageId: string | null }
+  /** A poll. The event is a duplicate of any event with the same change key. */
+  | { readonly kind: "poll" }
+  /** Signalbox itself, which wants the event to run. The platform's webhook about the same change then starts nothing. */
+  | { readonly kind: "own" }
+  /** An operator, who repeats the event `replayOf`. */
+  | { readonly kind: "replay"; readonly replayOf: string; readonly options: ReplayOptions };
+
+/**
+ * Whether a platform reported the event. Otherwise Signalbox or an operator wants it to run: it is no duplicate of what the platform
+ * reported, it ends no runs, and its author is trusted.
+ */
+export const isReported = ({ kind }: Origin): boolean => kind !== "own" && kind !== "replay";
+
+/** What an operator changed for a replay; `undefined` if the event is no replay. */
+export const replayOptions = (origin: Origin): ReplayOptions | undefined =>
+  origin.kind === "replay" ? origin.options : undefined;
+
+/** Runs `store` after the earlier events were stored, then lets the next one follow. Rejects if an earlier one failed. */
+export type InOrder = <T>(store: () => Promise<T>) => Promise<T>;
+
+/** How an event arrived. */
 export interface DeliveryContext {
-  /** Id of the event that is replayed. */
-  readonly replayOf?: string;
-  readonly polled?: boolean;
-  /**
-   * Whether Signalbox caused the event and wants its mappings to run. The platform's webhook about the same change then starts
-   * nothing.
-   */
-  readonly own?: boolean;
-  /** What an operator changes for this replay. */
-  readonly replay?: ReplayOptions;
+  readonly origin: Origin;
   /** Id of the event. A second attempt with the same id is a duplicate. */
   readonly id?: string;
-  /**
-   * Id of the message that contained the webhook, for sources without delivery ids. A second message with the same id is a
-   * duplicate.
-   */
-  readonly messageId?: string | null;
   /** Stores it after the events that arrived before it. */
   readonly inOrder?: InOrder;
   /** Set if the webhook was stored while its plugin was unavailable. */

@@ -79,7 +79,8 @@ const gate = (from: EventAuthor, policy: Policy = {}, conditions = {}) =>
     policy: effectivePolicy({}, policy),
     trusted: false,
   });
-const incoming = { source: "alpha", slug: "alpha", event, headers: {}, body: Buffer.from("{}"), accounts: [] };
+const origin = { kind: "webhook" } as const;
+const incoming = { origin, source: "alpha", slug: "alpha", event, headers: {}, body: Buffer.from("{}"), accounts: [] };
 const auth = (method: object, headers: Record<string, string> = {}, address: string | null = "192.0.2.1") => {
   const verdict = authCheck(
     method as Parameters<typeof authCheck>[0],

@@ -6,8 +6,8 @@ import { newId } from "../../platform/ids.ts";
 import { storableText } from "../../platform/json.ts";
 import type { Log, Report } from "../../platform/log.ts";
 import { type Loop, startLoop } from "../../platform/loop.ts";
-import type { InOrder } from "../incoming-event.ts";
 import { PluginUnavailable } from "../plugin-unavailable.ts";
+import type { InOrder } from "../received-webhook.ts";
 import {
   backlogs,
   claimDeferred,

@@ -13,7 +13,7 @@ export interface DeferredRow extends Partition {
   /** JSON of the headers. */
   readonly headers: string;
   readonly body: Uint8Array;
-  /** JSON of the `DeliveryContext`, and of the mappings for which it authenticated. */
+  /** Its `StoredContext`. */
   readonly context: string;
   readonly attempts: number;
   readonly last_error: string | null;

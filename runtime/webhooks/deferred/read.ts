@@ -1,18 +1,12 @@
 import { PluginUnavailable } from "../plugin-unavailable.ts";
 import type { Receiver } from "../receive.ts";
-import type { DeliveryContext } from "../received-webhook.ts";
 import type { DeferredWebhooks } from "./defer.ts";
+import { readContext } from "./stored-context.ts";
 
 /** The parts of parsing that depend on the plugins' processes. */
 interface Processes {
   runningPlugin(id: string): { readonly process: { status(): { readonly state: string } } | null } | undefined;
   onState(listener: (id: string, status: { readonly state: string }) => void): void;
-}
-
-/** What is stored with a deferred webhook. */
-interface StoredContext extends DeliveryContext {
-  readonly proven?: number[];
-  readonly scopes?: string[];
 }
 
 /** Parses deferred webhooks once their plugin is running. */
@@ -23,10 +17,9 @@ export function readDeferred(deferred: DeferredWebhooks, receiver: Receiver, pro
       const entry = await receiver.entry(row.slug);
       // Its integration may be restored, like a plugin.
       if (!entry) throw new PluginUnavailable(`there is no webhook "${row.slug}"`, false);
-      const { proven = [], scopes = [], ...context } = JSON.parse(row.context) as StoredContext;
+      const { origin, ...proof } = readContext(row.context);
       const request = { headers: JSON.parse(row.headers) as Record<string, string>, body: row.body };
-      const delivery = { ...context, deferred: { id: row.id, proven, scopes, last, inOrder } };
-      await receiver.accept(entry, request, payload, delivery);
+      await receiver.accept(entry, request, payload, { origin, deferred: { id: row.id, ...proof, last, inOrder } });
     },
     discard: ({ headers, ...row }, reason) => receiver.storeUnreadable({ ...row, headers: JSON.parse(headers) }, reason),
     serves: (plugin) => {
