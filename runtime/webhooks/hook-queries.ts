@@ -36,14 +36,14 @@ function deliveriesOf(arrivals: readonly Arrival[]): HookDelivery[] {
 
 /**
  * Parts of a statement that skip events which another hook delivered within five minutes. The unique key makes concurrent copies
- * wait for each other. `null` if no event names its hook.
+ * wait for each other.
  */
 export function withoutHookCopies(sql: Queryable, arrivals: readonly Arrival[]) {
   const deliveries = deliveriesOf(arrivals);
-  if (deliveries.length === 0) return null;
+  if (deliveries.length === 0) return { noted: sql``, isNew: sql`true` };
   const deliveryRows = sql`json_to_recordset(${JSON.stringify(deliveries)}::text::json)
     as d (id uuid, leader uuid, source text, slug text, delivery_id text, digest text, hook_id text, is_copy boolean)`;
-  const seen = sql`
+  const noted = sql`
     hooked as (
       insert into hook_deliveries as k (source, digest, hook_id, event_id)
       select d.source, decode(d.digest, 'hex'), d.hook_id, d.id from ${deliveryRows}
@@ -56,5 +56,5 @@ export function withoutHookCopies(sql: Queryable, arrivals: readonly Arrival[]) 
     ),`;
   const isNew = sql`(not exists (select 1 from ${deliveryRows} where d.id = x.id)
     or exists (select 1 from ${deliveryRows} where d.id = x.id and not d.is_copy and d.leader in (select event_id from hooked)))`;
-  return { seen, isNew };
+  return { noted, isNew };
 }

@@ -14,7 +14,7 @@ const maxWriteSeconds = 300;
 
 /**
  * Part of a statement, after `stored`: `hopped` contains the hops of the subjects whose events start executions, and is used by
- * `fired`. `0134_late_events.sql` defines a hop. Its rows are locked after those of the events.
+ * `started`. `0134_late_events.sql` defines a hop. Its rows are locked after those of the events.
  */
 export function countHops(sql: Queryable, arrivals: readonly Arrival[], { windowSeconds }: LoopLimits) {
   const touches = arrivals.flatMap(({ event, executions }) =>

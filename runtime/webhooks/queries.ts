@@ -1,10 +1,11 @@
 import { findOwn } from "../own-writes/queries.ts";
 import { firstLockKeys } from "../platform/database/advisory-lock.ts";
-import type { Queryable } from "../platform/database/client.ts";
-import { isPacked } from "../platform/packing/packed.ts";
+import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { projectSpelling } from "../subject-names/project-spelling.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
-import { authorKey, endingOf } from "./ending-queries.ts";
+import { eventRows, executionRows, inOrderOfLocks } from "./arrival-rows.ts";
+import { withoutBodyCopies } from "./copy-queries.ts";
+import { endingOf } from "./ending-queries.ts";
 import { withoutHookCopies } from "./hook-queries.ts";
 import { countHops, type LoopLimits } from "./loop-queries.ts";
 
@@ -20,44 +21,72 @@ const noLimits: ArrivalLimits = { replayHours: 0, loops: { windowSeconds: 0, coo
  * delivery is skipped, together with its executions. A trigger of the table also skips one of two events that report the same
  * change, if a poll reported it.
  *
- * `is_dispatched` is a computed column, for which the planner has no statistics. With those of `outcome`, it would overestimate
- * the cost of the general plan on a busy table, and so plan each statement again with its values, which are megabytes of bodies.
+ * The steps of the statement: note the bodies and contents that arrived, which finds the copies; find our own changes; store the
+ * events that are not copies (`stored`); count the hops of their subjects (`hopped`); store the executions of the dispatched ones
+ * (`started`); cancel what closes end.
  */
 export async function insertArrivals(
   sql: Queryable,
   arrivals: readonly Arrival[],
   { replayHours, loops }: ArrivalLimits = noLimits,
 ): Promise<Map<string, StoredEvent>> {
-  const { ordered, bodies, events, executions } = rowsOf(arrivals);
-  const digests = ordered.flatMap(({ event, copy }) =>
-    (copy?.scopes ?? []).map((scope) => ({
-      id: event.id,
-      slug: event.slug,
-      delivery_id: event.delivery_id,
-      scope,
-      digest: copy?.digest ?? "",
-    })),
-  );
-  const { copies, isNew } = digests.length > 0 ? withoutCopies(sql, digests, replayHours) : { copies: sql``, isNew: sql`true` };
-  const hooks = withoutHookCopies(sql, ordered);
-  const suspects = suspectsOf(arrivals);
-  const own = suspects.length > 0 ? findOwn(sql, suspects) : sql``;
-  const ownReason = suspects.length > 0 ? sql`(select own.reason from own where own.id = x.id limit 1)` : sql`null::text`;
+  const ordered = inOrderOfLocks(arrivals);
+  const bodyCopies = withoutBodyCopies(sql, ordered, replayHours);
+  const hookCopies = withoutHookCopies(sql, ordered);
+  const own = ownChanges(sql, arrivals);
   const ending = endingOf(sql, arrivals);
+  const isNew = sql`${bodyCopies.isNew} and ${hookCopies.isNew}`;
   const rows = await sql<StoredEvent[]>`
-    with ${copies} ${hooks?.seen ?? sql``} ${own} stored as (
+    with ${bodyCopies.noted} ${hookCopies.noted} ${own.found} stored as (
+      ${insertEvents(sql, ordered, { isNew, ownReason: own.reason })}
+    ), ${countHops(sql, arrivals, loops)}, started as (
+      ${insertExecutions(sql, arrivals, loops)}
+    ) ${ending.use}
+    select id, outcome, reason, ${ending.cancelled} as cancelled,
+      (select count(*) from started s where s.event_id = stored.id and s.state = 'held') as held from stored`;
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The part `own`, which finds the events that report our own changes, and the reason that it gives for the event `x`. */
+function ownChanges(sql: Queryable, arrivals: readonly Arrival[]) {
+  const suspects = arrivals.flatMap(({ event, suspect }) =>
+    suspect ? [{ ...suspect, id: event.id, subject: event.subject }] : [],
+  );
+  if (suspects.length === 0) return { found: sql``, reason: sql`null::text` };
+  return { found: findOwn(sql, suspects), reason: sql`(select own.reason from own where own.id = x.id limit 1)` };
+}
+
+/**
+ * Stores the events `x` for which `isNew` holds. One with an `ownReason` is discarded for it.
+ *
+ * `is_dispatched` is a computed column, for which the planner has no statistics. With those of `outcome`, it would overestimate
+ * the cost of the general plan on a busy table, and so plan each statement again with its values, which are megabytes of bodies.
+ */
+function insertEvents(
+  sql: Queryable,
+  ordered: readonly Arrival[],
+  { isNew, ownReason }: { readonly isNew: Fragment; readonly ownReason: Fragment },
+) {
+  const { bodies, events } = eventRows(ordered);
+  return sql`
       insert into webhook_events (id, source, slug, delivery_id, change_key, event_name, action, actor, subject, title, canonical_triggers,
         outcome, reason, replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, body)
       select id, source, slug, delivery_id, change_key, event_name, action, actor, subject, title, canonical_triggers,
-        case when mine is null then outcome else 'discarded' end, coalesce(mine, reason),
-        replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, coalesce(decode(packed, 'base64'), substring((select convert_to(${bodies.join("")}, 'UTF8')) from body_at for body_bytes))
+        case when own_reason is null then outcome else 'discarded' end, coalesce(own_reason, reason),
+        replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers,
+        coalesce(decode(packed, 'base64'), substring((select convert_to(${bodies}, 'UTF8')) from body_at for body_bytes))
       from json_to_recordset(${JSON.stringify(events)}::text::json) as x (id uuid, source text, slug text, delivery_id text,
         change_key text, event_name text, action text, actor text, subject text, title text, canonical_triggers text[], outcome text, reason text,
         replay_of uuid, polled boolean, author jsonb, occurred_at timestamptz, hook_id text, snapshot boolean, private boolean,
-        comment text, thread text, incomplete boolean, traceparent text, headers text, packed text, body_at int, body_bytes int), lateral (select ${ownReason} as mine) m
-      where ${isNew} and ${hooks?.isNew ?? sql`true`}
-      on conflict do nothing returning id, outcome, reason, outcome = 'dispatched' as is_dispatched
-    ), ${countHops(sql, arrivals, loops)}, fired as (
+        comment text, thread text, incomplete boolean, traceparent text, headers text, packed text, body_at int, body_bytes int),
+      lateral (select ${ownReason} as own_reason) o
+      where ${isNew}
+      on conflict do nothing returning id, outcome, reason, outcome = 'dispatched' as is_dispatched`;
+}
+
+/** Stores the executions of the events that were stored as dispatched. Those of a subject with too many hops are held. */
+function insertExecutions(sql: Queryable, arrivals: readonly Arrival[], { cooldownSeconds }: LoopLimits) {
+  return sql`
       insert into task_executions (id, event_id, task_id, canonical_trigger, source, slug, subject, project, issue, content, packed_content, project_id,
         hop, answers, state, held_reason, held_until, author, author_standing, snapshot, changes, run_after, waiting_for, dry_run, overrides)
       select x.id, x.event_id, x.task_id, x.canonical_trigger, x.source, x.slug, x.subject, x.project, x.issue, x.content, decode(x.packed_content, 'base64'),
@@ -65,19 +94,16 @@ export async function insertArrivals(
           and ${projectSpelling(sql, sql`p.source_project_id`)} = ${projectSpelling(sql, sql`x.project`)}),
         nullif(h.hops, 0), h.answers, case when l.is_loop then 'held' else 'queued' end,
         case when l.is_loop then replace(x.loop_reason, '{hops}', h.hops::text) end,
-        case when l.is_loop then now() + make_interval(secs => ${loops.cooldownSeconds}) end,
+        case when l.is_loop then now() + make_interval(secs => ${cooldownSeconds}) end,
         x.author, x.author_standing, x.snapshot, coalesce(x.changes, '{}'), now() + make_interval(secs => x.delay_ms / 1000),
         case when x.delay_ms > 0 and not l.is_loop then 'further changes of the issue' end, coalesce(x.dry_run, false), x.overrides
-      from json_to_recordset(${JSON.stringify(executions)}::text::json) as x (id uuid, event_id uuid, task_id text, canonical_trigger text,
+      from json_to_recordset(${JSON.stringify(executionRows(arrivals))}::text::json) as x (id uuid, event_id uuid, task_id text, canonical_trigger text,
         source text, slug text, subject text, project text, issue text, content text, packed_content text, max_hops int, loop_reason text,
         author text, author_standing text, snapshot boolean, changes text[], delay_ms float8, dry_run boolean, overrides jsonb)
       left join hopped h on h.subject = x.subject,
       lateral (select coalesce(h.hops > x.max_hops and x.max_hops > 0, false) as is_loop) l
       where x.event_id in (select id from stored where is_dispatched)
-      returning event_id, state
-    ) ${ending.use}
-    select id, outcome, reason, ${ending.cancelled} as cancelled, (select count(*) from fired f where f.event_id = stored.id and f.state = 'held') as held from stored`;
-  return new Map(rows.map((row) => [row.id, row]));
+      returning event_id, state`;
 }
 
 /**
@@ -113,100 +139,6 @@ export async function endMissed(
       select id, reason, received_at from webhook_events where id = any(${closes.map(({ event }) => event.id)}::uuid[])
     ) ${use} select id, ${cancelled} as cancelled from stored`;
   return new Map(rows.map((row) => [row.id, row.cancelled]));
-}
-
-const suspectsOf = (arrivals: readonly Arrival[]) =>
-  arrivals.flatMap(({ event, suspect }) => (suspect ? [{ ...suspect, id: event.id, subject: event.subject }] : []));
-
-/**
- * Closes and snapshots come first, in the order of their subjects, which they lock, whatever their slugs. Then the order is by slug
- * and delivery, because concurrent writers of the same delivery wait for each other at its index. Writers that lock in the same order
- * cannot deadlock. Rows of JSON are read and inserted in their order.
- */
-function inOrderOfLocks(arrivals: readonly Arrival[]): Arrival[] {
-  const place = ({ event, closes }: Arrival) =>
-    `${event.snapshot || closes ? `0 ${event.subject}` : "1"} ${event.slug} ${event.delivery_id ?? ""}`;
-  return arrivals
-    .map((one) => ({ one, at: place(one) }))
-    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
-    .map(({ one }) => one);
-}
-
-/** The arrivals in the order in which they are stored, with the rows that the statement reads. */
-function rowsOf(arrivals: readonly Arrival[]) {
-  const orderedArrivals = inOrderOfLocks(arrivals);
-  // As one text parameter, bytes have half the size when they are sent, and the statement is the same for any number of events.
-  const bodies: string[] = [];
-  let end = 1;
-  const events = orderedArrivals.map(({ event }) => {
-    const bytes = Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength);
-    if (isPacked(bytes)) return { ...event, body: undefined, packed: bytes.toString("base64") };
-    const body = bytes.toString();
-    const [body_at, body_bytes] = [end, Buffer.byteLength(body)];
-    bodies.push(body);
-    end += body_bytes;
-    return { ...event, body: undefined, body_at, body_bytes };
-  });
-  const executions = arrivals.flatMap(
-    ({ event, project, issue, content, packedContent, changes, delayMs, executions: newExecutions }) =>
-      newExecutions.map((one) => ({
-        ...one,
-        author: authorKey(event),
-        author_standing: event.author?.standing ?? null,
-        snapshot: (delayMs ?? 0) > 0,
-        changes: delayMs ? changes : undefined,
-        delay_ms: delayMs ?? 0,
-        event_id: event.id,
-        source: event.source,
-        slug: event.slug,
-        subject: event.subject,
-        project,
-        issue,
-        content: packedContent === undefined ? content : "",
-        packed_content: packedContent,
-      })),
-  );
-  return { ordered: orderedArrivals, bodies, events, executions };
-}
-
-/**
- * Skips events whose body arrived before within these hours, under any of its names, which the column `slug` contains. The unique
- * key makes concurrent copies wait for each other, so that at most one is new. A copy adds no further names, except if it is
- * concurrent.
- */
-function withoutCopies(
-  sql: Queryable,
-  digests: readonly { id: string; slug: string; delivery_id: string | null; scope: string; digest: string }[],
-  hours: number,
-) {
-  const json = JSON.stringify(digests);
-  const digestRows = sql`json_to_recordset(${json}::text::json) as d (id uuid, slug text, delivery_id text, scope text, digest text)`;
-  const hasMore = new Set(digests.map(({ id }) => id)).size < digests.length;
-  const isFirst = hasMore
-    ? sql`not exists (
-        select 1 from json_to_recordset(${json}::text::json) as s (id uuid, scope text, digest text)
-        join webhook_bodies b on b.slug = s.scope and b.digest = decode(s.digest, 'hex')
-        where s.id = d.id and b.received_at >= now() - make_interval(hours => ${hours}))`
-    : sql`true`;
-  const copies = sql`
-    expired as (
-      delete from webhook_bodies w where (w.slug, w.digest) in (
-        select o.slug, o.digest from webhook_bodies o where o.received_at < now() - make_interval(hours => ${hours})
-          and not exists (select 1 from ${digestRows} where d.scope = o.slug and decode(d.digest, 'hex') = o.digest)
-        order by o.received_at limit 100 for update skip locked)
-    ), first as (
-      insert into webhook_bodies (slug, digest, event_id)
-      select distinct on (d.scope, d.digest) d.scope, decode(d.digest, 'hex'), d.id from ${digestRows}
-      where (d.delivery_id is null
-        or not exists (select 1 from webhook_events e where e.slug = d.slug and e.delivery_id = d.delivery_id)) and ${isFirst}
-      order by d.scope, d.digest, d.id
-      on conflict (slug, digest) do update set event_id = excluded.event_id, received_at = now()
-        where webhook_bodies.received_at < now() - make_interval(hours => ${hours})
-      returning event_id, slug
-    ),`;
-  const isNew = sql`not exists (select 1 from ${digestRows} where d.id = x.id
-    and not exists (select 1 from first f where f.event_id = d.id and f.slug = d.scope))`;
-  return { copies, isNew };
 }
 
 /**
