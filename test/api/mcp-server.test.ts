@@ -142,7 +142,10 @@ describe("what is called", () => {
   test("beyond the key's scopes, and unknown: refused with the reason", async () => {
     await expect(call(keys.read, "agents_seed", {})).rejects.toThrow(/agents_seed needs the scope write; the API key has read/);
     await expect(call(keys.read, "alpha__add_comment", { issue: 1, body: "x" })).rejects.toThrow(/needs the scope write/);
-    await expect(call(keys.read, "no_such", {})).rejects.toThrow(/There is no tool "no_such"/);
+    await expect(call(keys.read, "no_such", {})).rejects.toThrow(
+      'MCP error -32602: There is no tool "no_such"; tools/list names them',
+    );
+    await expect(call(keys.read, "agents.list", {})).rejects.toThrow(/"agents\.list"; did you mean "agents_list"\?$/);
   });
 });
 
@@ -190,6 +193,7 @@ describe("the door", () => {
     });
   });
 
+  const ping = (id: number | string) => ({ jsonrpc: "2.0", id, method: "ping" });
   test.each([
     [
       { jsonrpc: "2.0", id: 1, method: "tools/call", params: {} },
@@ -203,6 +207,8 @@ describe("the door", () => {
     [42, 400, -32_600, /a message must be/],
     [[], 400, -32_600, /batch is empty/],
     [Array(2).fill({ jsonrpc: "2.0", id: 1, method: "tools/list" }), 400, -32_600, /lists the tools more than once/],
+    [[ping(1), ping(2), 5], 400, -32_600, /message 3 of the batch must be/],
+    [[ping(1), ping("1"), ping(1)], 400, -32_600, /the id 1 more than once/],
     [Array(11).fill({ jsonrpc: "2.0", id: 1, method: "ping" }), 400, -32_600, /more than 10 messages/],
   ])("%j is refused with what is missing", async (body, status, code, message) => {
     expect(await post(body, bearer(keys.read))).toMatchObject({

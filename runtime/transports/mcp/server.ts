@@ -5,8 +5,8 @@ import {
   type CallToolResult,
   ErrorCode,
   ListToolsRequestSchema,
-  McpError,
 } from "@modelcontextprotocol/sdk/types.js";
+import { nearestName } from "@signalbox/schema/nearest";
 import { Problem } from "@signalbox/schema/problem";
 import { unavailableAnswer } from "../../platform/database/unavailable.ts";
 import type { Context } from "../../platform/operation.ts";
@@ -52,11 +52,13 @@ function serverFor({ tools, context, version }: Serving): Server {
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.filter(may).map(({ definition }) => definition) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const tool = tools.find(({ definition }) => definition.name === params.name);
-    if (!tool)
-      throw new McpError(ErrorCode.InvalidParams, `There is no tool ${JSON.stringify(params.name)}; tools/list names them`);
+    if (!tool) {
+      const names = tools.filter(may).map(({ definition }) => definition.name);
+      throw invalidParams(`There is no tool ${JSON.stringify(params.name)}; ${suggestion(params.name, names)}`);
+    }
     if (!may(tool)) {
       const has = actor.scopes.join(", ");
-      throw new McpError(ErrorCode.InvalidParams, `${params.name} needs the scope ${tool.scope}; the API key has ${has}`);
+      throw invalidParams(`${params.name} needs the scope ${tool.scope}; the API key has ${has}`);
     }
     const until = AbortSignal.any([context.signal, signal]);
     try {
@@ -66,6 +68,15 @@ function serverFor({ tools, context, version }: Serving): Server {
     }
   });
   return server;
+}
+
+/** No `McpError`: it prefixes the message with "MCP error -32602", and so does the client. */
+const invalidParams = (message: string): Error => Object.assign(new Error(message), { code: ErrorCode.InvalidParams });
+
+/** People write `agents.list`, the name of the operation, for `agents_list`. */
+function suggestion(name: string, names: readonly string[]): string {
+  const nearest = nearestName(name, names);
+  return nearest === null ? "tools/list names them" : `did you mean "${nearest}"?`;
 }
 
 /** A structured result, and the same as text for clients that read only text. */
