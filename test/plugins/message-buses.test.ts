@@ -25,12 +25,7 @@ for (const { name, need, start } of buses) {
     beforeAll(async () => {
       folder = await buildPlugin(`queue-${name}`);
       broker = await start();
-      const settings = Object.entries(broker.config).map(([key, value]) => [
-        `PLUGIN_QUEUE_${name.toUpperCase()}__${key.toUpperCase()}`,
-        value,
-      ]);
-      const env = { SIGNALBOX_PLUGINS: folder, ...Object.fromEntries(settings) };
-      world = await startWorld({ tasks: ["summarize"], env });
+      world = await startWorld({ tasks: ["summarize"], env: env() });
     }, 120_000);
     afterAll(async () => {
       await world?.[Symbol.asyncDispose]();
@@ -38,6 +33,13 @@ for (const { name, need, start } of buses) {
       rmSync(folder, { recursive: true, force: true });
     });
 
+    const env = (): Record<string, string> => {
+      const settings = Object.entries(broker.config).map(([key, value]) => [
+        `PLUGIN_QUEUE_${name.toUpperCase()}__${key.toUpperCase()}`,
+        value,
+      ]);
+      return { SIGNALBOX_PLUGINS: folder, ...Object.fromEntries(settings) };
+    };
     const numbers = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at);
     /** The webhook of an opened issue, as a relay publishes it on the bus: with the platform's headers and bytes. */
     const opened = (number: number, secret = webhookSecret): Sent => {
@@ -56,15 +58,21 @@ for (const { name, need, start } of buses) {
       await world.service.restart();
     };
 
-    const shows = (state: string, message: RegExp) =>
+    const shows = (state: string, message: RegExp, { service }: World = world) =>
       eventually(
         async () => {
-          const { body } = await world.service.get<{ checks: { name: string; state: string; message: string }[] }>("/api/status");
+          const { body } = await service.get<{ checks: { name: string; state: string; message: string }[] }>("/api/status");
           const check = body.checks.find((one) => one.name === `queue:${name}`);
           return check?.state === state && message.test(check.message);
         },
         { timeout: 45_000 },
       );
+
+    test("the status names a missing stream or queue of webhooks", { timeout: 120_000 }, async () => {
+      const missing = `PLUGIN_QUEUE_${name.toUpperCase()}__INCOMING_${name === "nats" ? "STREAM" : "QUEUE"}`;
+      await using other = await startWorld({ env: { ...env(), [missing]: "nowhere" } });
+      await shows("failed", /^receiving webhooks failed: .*\bnowhere\b/, other);
+    });
 
     test("the status says that the broker is down, until it is back", { timeout: 120_000 }, async () => {
       await shows("ok", /no message waits/);

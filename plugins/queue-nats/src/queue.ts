@@ -121,7 +121,11 @@ async function ensureStream(nats: NatsConnection, { stream, subject }: Config): 
 
 async function startConsuming(nats: NatsConnection, { incoming_stream: stream, incoming_consumer: name }: Config) {
   const { streams, consumers } = await jetstreamManager(nats, { timeout: publishMs });
-  const { created } = await streams.info(stream);
+  const { created } = await streams.info(stream).catch((error) => {
+    if (!isMissing(error)) throw error;
+    const text = `NATS has no stream "${stream}", which is the setting incoming_stream. Create it, or correct the setting.`;
+    throw new PluginError("unavailable", text, { cause: error });
+  });
   try {
     await consumers.info(stream, name);
   } catch (error) {
