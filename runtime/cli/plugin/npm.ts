@@ -13,6 +13,8 @@ export async function npm(args: readonly string[], what: string, cwd?: string): 
 
 function reasonOf(error: { code?: unknown; stderr?: string; message: string }): string {
   if (error.code === "ENOENT") return "npm, which fetches packages, is not installed. Name a tarball or a folder instead.";
+  // npm's own text says 404 four times.
+  if (/\bE404\b/.test(error.stderr ?? "")) return "the registry has no such package or version, or you may not read it (404).";
   const lines = (error.stderr || error.message)
     .split("\n")
     .filter((line) => line.trim() !== "" && !/complete log|warn/i.test(line));
