@@ -1,7 +1,8 @@
-import { ifCode, type Json, type NewIssue, sanitizeText, truncate } from "@signalbox/sdk";
+import { ifCode, type NewIssue, sanitizeText, truncate } from "@signalbox/sdk";
 import { addressOf, repositoryOf } from "./address.ts";
 import type { Client } from "./client.ts";
 import { maxCommentLength } from "./comments.ts";
+import { payloadOf } from "./payload.ts";
 import * as shapes from "./shapes.ts";
 
 const createdIssue = shapes.issue.loose();
@@ -13,8 +14,7 @@ export async function createIssue(client: Client, { project, title, body }: NewI
   const { data } = await client.write("POST /repos/{owner}/{repo}/issues", { ...repository, ...text }, createdIssue, signal);
   const full_name = `${repository.owner}/${repository.repo}`;
   const created = { action: "opened", issue: data, repository: { full_name }, sender: data.user ?? null };
-  // Ids over 2^53 were read as bigint, which is no JSON.
-  const payload = JSON.parse(JSON.stringify(created, (_, value) => (typeof value === "bigint" ? String(value) : value))) as Json;
+  const payload = payloadOf(created);
   return { key: `${full_name}#${data.number}`, url: data.html_url, event: { headers: { "x-alpha-event": "issues" }, payload } };
 }
 

@@ -1,7 +1,8 @@
-import { ifCode, type Json, type PollBatch, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
+import { ifCode, type PollBatch, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
 import { type Repository, repositoryOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
 import type { Client } from "./client.ts";
+import { payloadOf } from "./payload.ts";
 import { cursorOf, type Position, seconds } from "./poll-cursor.ts";
 import { type Budget, type Item, readList } from "./poll-list.ts";
 import * as shapes from "./shapes.ts";
@@ -100,8 +101,7 @@ function issueOf(comment: Item): number | null {
 const login = (user: unknown): unknown => (typeof valueAt(user, "login") === "string" ? user : null);
 
 function polledEvent(event: string, content: Record<string, unknown>, when: string): PolledEvent {
-  // Ids over 2^53 were read as bigint, which is no JSON.
-  const payload = JSON.parse(JSON.stringify(content, (_, value) => (typeof value === "bigint" ? String(value) : value))) as Json;
+  const payload = payloadOf(content);
   const key = changeKey(event, String(content.action), payload);
   const headers = { "x-alpha-event": event, ...(key === null ? {} : { "x-alpha-delivery": `poll:${key}` }) };
   return { headers, payload, when };
