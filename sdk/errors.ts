@@ -7,7 +7,7 @@
  * - `not_found`: the object does not exist (404, 410).
  * - `conflict`: the object exists already, or its state does not allow the call (409).
  * - `rate_limited`: too many requests (429); set `retry_after_ms` if the platform says how long to wait.
- * - `unavailable`: the platform cannot be reached or has an error (408, 5xx).
+ * - `unavailable`: the platform cannot be reached or has an error (408, 5xx), or a proxy redirects to its login page.
  * - `timeout`: the platform did not respond in time.
  * - `unsupported`: the platform cannot do this, for example post an internal comment.
  * - `failed`: everything else.

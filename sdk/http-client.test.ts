@@ -50,6 +50,21 @@ test.each([
   ).toBe(expected);
 });
 
+test.each([
+  [302, "https://login.example/start?state=1", "unavailable"],
+  [307, "/login", "unavailable"],
+  // A moved project.
+  [307, "/api/projects/5", "failed"],
+  [308, "https://new.example/api/projects/5", "failed"],
+])("a write that is answered %i to %s is %s", async (status, location, code) => {
+  const fetch = async () => new Response(null, { status, headers: { location } });
+  const client = httpClient({ platform: "beta", base: "https://beta.example/api", headers: {}, secrets: [], fetch });
+  const host = new URL(location, "https://beta.example").host;
+  const error = { code, ...(code === "unavailable" && { message: expect.stringContaining(`redirects to ${host}, `) }) };
+  const sent = client.write({ route: "POST /x", schema: z.unknown(), signal: AbortSignal.timeout(60_000) });
+  await expect(sent).rejects.toMatchObject(error);
+});
+
 test("half of a surrogate pair in a path is refused by a rejected promise", async () => {
   const client = httpClient({ platform: "beta", base: "https://beta.example", headers: {}, secrets: [], fetch });
   const sent = { route: "GET /{project}", path: { project: "\ud83d" }, schema: z.unknown(), signal: AbortSignal.timeout(60_000) };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { z } from "zod";
 import { PluginError } from "./errors.ts";
-import { fetchError, redact, statusError } from "./http-errors.ts";
+import { fetchError, redact, redirectError, statusError } from "./http-errors.ts";
 import { parseAnswer } from "./parse-answer.ts";
 import { textOfMarkup } from "./plain-markdown.ts";
 import { checkHeaders, encodeForUrl } from "./request-parts.ts";
@@ -112,7 +112,13 @@ async function send<T>(settings: HttpClientOptions, requestLine: string, request
     if (signal.aborted) throw new PluginError("timeout", `${platform} did not answer ${requestLine} before the deadline`);
     throw fetchError(platform, requestLine, error, secrets);
   }
-  if (!response.ok) throw statusError(platform, requestLine, response.status, response.headers, redact(errorText(text), secrets));
+  if (!response.ok) {
+    const { status, headers: answered } = response;
+    throw (
+      redirectError(platform, requestLine, response, settings.base) ??
+      statusError(platform, requestLine, status, answered, redact(errorText(text), secrets))
+    );
+  }
   return { data: readBody(schema, text, `the response of ${platform} to ${requestLine}`), headers: response.headers };
 }
 

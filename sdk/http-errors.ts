@@ -32,6 +32,24 @@ export function statusError(
   return new PluginError(code, message, hasWait ? { status, retry_after_ms: wait } : { status });
 }
 
+/**
+ * Creates the `PluginError` for a temporary redirection out of the API, such as a proxy's to its login page; `null` for any other
+ * response. The API is unavailable until someone renews the session. `base` is the API's base URL.
+ */
+export function redirectError(
+  platform: string,
+  requestLine: string,
+  { status, headers }: Pick<Response, "status" | "headers">,
+  base: string,
+): PluginError | null {
+  const location = headers.get("location");
+  if (![302, 303, 307].includes(status) || location === null || !URL.canParse(location, base)) return null;
+  const [api, target] = [new URL(base), new URL(location, base)];
+  if (target.host === api.host && target.pathname.startsWith(api.pathname)) return null;
+  const message = `${platform} answered ${status} to ${requestLine}: it redirects to ${target.host}, probably to a login page`;
+  return new PluginError("unavailable", message, { status });
+}
+
 /** Creates the `PluginError` for an error of `fetch`. Errors of the host keep their code; all others are connection failures. */
 export function fetchError(platform: string, requestLine: string, error: unknown, secrets: readonly string[]): PluginError {
   for (const candidate of [error, (error as { cause?: unknown } | null)?.cause]) {

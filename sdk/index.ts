@@ -5,7 +5,7 @@ export { ifCode, PluginError, type PluginErrorCode, type PluginErrorShape, plugi
 export { factList, oneLine, sections } from "./event-text.ts";
 export { fetchOnce } from "./fetch-once.ts";
 export { type HttpClient, type HttpClientOptions, type HttpRequest, type HttpResponse, httpClient } from "./http-client.ts";
-export { fetchError, rateLimitOf, redact, retryAfterMs, statusError } from "./http-errors.ts";
+export { fetchError, rateLimitOf, redact, redirectError, retryAfterMs, statusError } from "./http-errors.ts";
 export { IncomingBacklog, maxIncomingBytes } from "./incoming-backlog.ts";
 export { issueParameters, postedComment } from "./issue-parameters.ts";
 export { hasMember, sanitizeText, stringAt, timestampAt, truncate, valueAt } from "./json.ts";

@@ -6,6 +6,7 @@ import {
   fetchError,
   PluginError,
   parseAnswer,
+  redirectError,
   rememberLatest,
   Throttle,
   throttled,
@@ -138,7 +139,7 @@ function callOf(base: string, route: string, parameters: Parameters): Call {
 }
 
 async function send<T>(
-  { fetch, headers, log, secrets }: Account,
+  { base, fetch, headers, log, secrets }: Account,
   { method, url, body, requestLine }: Call,
   shape: z.ZodType<T>,
   signal: AbortSignal,
@@ -160,7 +161,11 @@ async function send<T>(
     throw fetchError("alpha", requestLine, error, secrets);
   }
   const answered = response.headers;
-  if (!response.ok) throw failureOf({ requestLine, status: response.status, headers: answered, text }, secrets);
+  if (!response.ok) {
+    const { status } = response;
+    const redirected = redirectError("alpha", requestLine, response, base);
+    throw redirected ?? failureOf({ requestLine, status, headers: answered, text }, secrets);
+  }
   if (answered.has("deprecation"))
     log(`warning: alpha will remove ${requestLine}${answered.has("sunset") ? ` on ${answered.get("sunset")}` : ""}`);
   return {

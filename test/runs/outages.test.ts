@@ -42,10 +42,14 @@ const waits = (name: string) =>
     return one?.state === "failed" && one.message.includes("executions wait") && one;
   });
 
+const location = "https://login.example/start";
+const login = { method: "POST", path: "comments", status: 307, headers: { location }, times: 0 };
+
 describe.each([
   ["model", "the model", "answers 503", { path: "chat", status: 503, times: 0 }],
   ["model", "the model", "cuts connections", { path: "chat", how: "destroy", times: 0 }],
   ["connection:alpha", "the connection alpha", "answers 503", { method: "POST", path: "comments", status: 503, times: 0 }],
+  ["connection:alpha", "the connection alpha", "is behind a proxy whose session ended", login],
 ] as const)("%s, %s, %s for everybody and longer than all retries", (name, words, _, rule) => {
   test("fails nothing: work waits, says for what and until when, and resumes by itself", async () => {
     const { service, model, tracker } = world;
@@ -55,6 +59,7 @@ describe.each([
     const failed = await waits(name);
     expect(failed.next_try_at).not.toBeNull();
     expect(failed.message).toContain(new URL(server.url).host);
+    if (rule === login) expect(failed.message).toContain("it redirects to login.example");
     const sent = [first, ...(await Promise.all(Array.from({ length: 20 }, open)))];
     // Three calls of the first attempt, and those of a failed probe.
     await eventually(() => fault.applied > 5, { timeout: 30_000 });
