@@ -91,7 +91,8 @@ export const remove = operation({
   http: "DELETE /api/projects/:id",
   rpc: "ProjectService.DeleteProject",
   summary: "Delete a project",
-  description: "Keeps its executions, without a project.",
+  description:
+    "Keeps its executions, without a project. If it is paused, its queued executions are held until an operator releases them.",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });

@@ -1,6 +1,7 @@
 import type { Input, Output } from "@signalbox/schema/operation";
 import type { create, getWorkflowContext, update } from "@signalbox/schema/projects";
-import type { Queryable } from "../platform/database/client.ts";
+import type { Queryable, Sql } from "../platform/database/client.ts";
+import { releaseByOperator } from "../policy/standing.ts";
 
 export type WorkflowContext = Output<typeof getWorkflowContext>;
 export type Project = Output<typeof create>;
@@ -41,12 +42,19 @@ export async function updateProject(
   return row;
 }
 
-/** Also ends its pause, which would have no effect but remain in the status. */
-export async function deleteProject(sql: Queryable, id: number): Promise<boolean> {
-  const rows = await sql`
-    with ended as (delete from pauses where scope = 'project' and id = ${String(id)})
-    delete from projects where id = ${id} returning id`;
-  return rows.length > 0;
+/**
+ * Also ends its pause, which would have no effect but remain in the status. The queued executions that the pause kept from starting
+ * are held, because an operator stopped them: an operator can release or cancel them.
+ */
+export async function deleteProject(sql: Sql, id: number): Promise<boolean> {
+  return sql.begin(async (transaction) => {
+    await transaction`
+      with ended as (delete from pauses where scope = 'project' and id = ${String(id)} returning reason)
+      update task_executions e set state = 'held', waiting_for = ${releaseByOperator}, held_until = null,
+        held_reason = 'project ' || ${String(id)} || ' was paused when it was deleted: ' || ended.reason
+      from ended where e.project_id = ${id} and e.state = 'queued'`;
+    return (await transaction`delete from projects where id = ${id} returning id`).length > 0;
+  });
 }
 
 /** The triggers of a source, each with its existing tasks in the order of their mappings. */

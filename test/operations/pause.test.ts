@@ -98,6 +98,28 @@ test("a project that is deleted is no longer listed as paused", async () => {
   expect(body.filter(({ id }) => id === String(project.id))).toEqual([]);
 });
 
+test("what a pause stopped does not start when the project is deleted, but when an operator releases it", async () => {
+  const named = { name: "Stopped", source: "alpha", source_project_id: "octo/stopped" };
+  const { body: project } = await world.service.post<{ id: number }>("/api/projects", named);
+  await pause({ scope: "project", id: project.id });
+  const { body } = await world.service.webhook(issueOpened({ repo: "octo/stopped", number: 1, sender: "mona" }));
+  expect((await world.service.del(`/api/projects/${project.id}`)).status).toBe(204);
+  const held_reason = `project ${project.id} was paused when it was deleted: Wrong answers`;
+  const isHeld = async () => {
+    for (const { id } of body.executions ?? []) {
+      const { body: shown } = await world.service.get(`/api/task-executions/${id}`);
+      expect(shown).toMatchObject({ state: "held", waiting_for: "a release by an operator", held_reason });
+    }
+  };
+  await isHeld();
+  const { body: later } = await world.service.webhook(issueOpened({ repo: "octo/stopped", number: 2, sender: "mona" }));
+  await waitForExecutions(world.service, { event_id: later.event_id, count: later.executions?.length ?? 0 });
+  await isHeld();
+  for (const { id } of body.executions ?? [])
+    expect((await world.service.post(`/api/task-executions/${id}/release`)).status).toBe(200);
+  await waitForExecutions(world.service, { event_id: body.event_id, count: body.executions?.length ?? 0 });
+});
+
 test("a project is paused by its id, and the timeline of an issue says so", async () => {
   const { body: project } = await world.service.post<{ id: number }>("/api/projects", {
     name: "Paused",
