@@ -117,3 +117,12 @@ test.each([
 ])("rateLimitOf reads %j", (headers, found) => {
   expect(rateLimitOf(new Headers(headers as Record<string, string>), 1_767_225_600_000)).toEqual(found);
 });
+
+test("a login page instead of an answer is named", async () => {
+  const fetch = async () => new Response("<!DOCTYPE html><title>Log in</title><p>Password of s3cret</p>");
+  const client = httpClient({ platform: "beta", base: "https://beta.example", headers: {}, secrets: ["s3cret"], fetch });
+  const failure = client.read({ route: "GET /x", schema: z.unknown(), signal: AbortSignal.timeout(60_000) });
+  await expect(failure).rejects.toThrow(
+    /^the response of beta to GET \/x is not valid JSON but a web page: .*Log in.*Password of \[redacted\]$/,
+  );
+});

@@ -119,7 +119,11 @@ async function send<T>(settings: HttpClientOptions, requestLine: string, request
       statusError(platform, requestLine, status, answered, redact(errorText(text), secrets))
     );
   }
-  return { data: readBody(schema, text, `the response of ${platform} to ${requestLine}`), headers: response.headers };
+  const what = `the response of ${platform} to ${requestLine}`;
+  const page = /^\s*<(!doctype\s+)?html\b/i.test(text);
+  // A login page or a proxy's notice, sent with the status 200.
+  if (page) throw new PluginError("unavailable", `${what} is not valid JSON but a web page: ${redact(errorText(text), secrets)}`);
+  return { data: readBody(schema, text, what), headers: response.headers };
 }
 
 /** The error message in the platform's JSON, or the text of an HTML error page. */
