@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Duplex } from "node:stream";
 import { StartError } from "../config.ts";
@@ -27,7 +27,7 @@ export async function openEmbedded(folder: string, onEnd: (error: Error) => void
   const settings = { dataDir, cacheMegabytes: cacheMegabytes(join(dataDir, "base")) };
   const database = await DatabaseThread.open(settings, onEnd).catch(async (error) => {
     await release();
-    throw error;
+    throw isFull(folder) ? new StartError(fullText(folder), { cause: error }) : error;
   });
   return {
     connect: () => new Wire(database),
@@ -49,6 +49,15 @@ export function isEmptyFolder(folder: string): boolean {
     return false;
   }
 }
+
+/** PostgreSQL needs two files of 16 MB to recover from a crash. On a full disk it aborts at the start without a reason. */
+function isFull(folder: string): boolean {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize < 32 * 2 ** 20;
+}
+
+const fullText = (folder: string): string =>
+  `DATA_DIR: the embedded database cannot start, because the disk of ${folder} is full. Free at least 100 MB and start again; committed data is not lost.`;
 
 const uncaught = (error: Error): never => {
   throw error;
