@@ -106,7 +106,8 @@ export const sync = operation({
   http: "POST /api/knowledge-sources/:id/sync",
   rpc: "KnowledgeSourceService.SyncKnowledgeSource",
   summary: "Sync a knowledge source",
-  description: "Updates the index in the background. If a sync is already queued or running, returns that job.",
+  description:
+    "Updates the index in the background. If a sync is already queued or running, returns that job; one that waits to be retried is tried now.",
   input: z.object({ id: z.uuid() }),
   output: ingestionJob,
   status: 202,

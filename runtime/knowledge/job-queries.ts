@@ -35,6 +35,11 @@ export async function listJobs(
   return { items, total: count.total };
 }
 
+/** Makes the open sync of a source due, if it waits to be retried. */
+export const hurryJob = (sql: Queryable, source: string): Promise<unknown> =>
+  sql`update ingestion_jobs set next_attempt_at = now() where knowledge_source_id = ${source} and status = 'queued'
+    and next_attempt_at > now()`;
+
 /** Queues a sync, or returns the one already open. `undefined` if the source does not exist. */
 export async function openJob(sql: Queryable, id: string, source: string): Promise<Job | undefined> {
   for (let tries = 0; tries < 3; tries++) {

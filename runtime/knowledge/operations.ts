@@ -10,7 +10,7 @@ import type { Vault } from "../platform/vault.ts";
 import { checkSettings } from "../plugins/check-settings.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
 import { changedHost } from "../plugins/settings-hosts.ts";
-import { listJobs, openJob } from "./job-queries.ts";
+import { hurryJob, listJobs, openJob } from "./job-queries.ts";
 import { purposeOf, settingsOf } from "./open-source.ts";
 import * as queries from "./queries.ts";
 
@@ -81,6 +81,7 @@ export function knowledgeOperations(deps: KnowledgeDeps): BoundOperation[] {
     handle(knowledge.sync, async ({ id }, { sql }) => {
       const job = await openJob(sql, newId(), id);
       if (!job) throw notFound(id);
+      await hurryJob(sql, id);
       await bus.publish("knowledge");
       return job;
     }),

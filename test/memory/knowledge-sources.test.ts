@@ -164,6 +164,15 @@ describeOnDatabases("knowledge sources", (database) => {
     expect(JSON.stringify([failed, watched.body, service.logs()])).not.toContain(account.api_token);
   });
 
+  test("a sync that waits for an hour is tried at once if it is asked for again", async () => {
+    wiki.fault({ kind: "status", status: 429, headers: { "retry-after": "3600" }, body: "{}" });
+    const { id } = await add();
+    const { body: first } = await service.post<Job>(`${path(id)}/sync`);
+    await eventually(async () => (await jobsOf(service, id))[0]?.error?.includes("429"), { timeout: 20_000 });
+    wiki.heal();
+    expect(await synced(service, id)).toMatchObject({ id: first.id, status: "succeeded", error: null });
+  });
+
   test("a source can be deleted and changed during a sync", { timeout: 60_000 }, async () => {
     const large = await new FakeWiki().listen();
     const config = { ...wikiConfig(large), base_url: large.url };
