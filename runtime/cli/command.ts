@@ -1,4 +1,18 @@
+import { parseArgs } from "node:util";
+import { optionFault, UsageError } from "./arguments.ts";
 import type { Terminal } from "./terminal.ts";
+
+/** The options of a command, by name, and whether they take a value. */
+export type Options = Readonly<Record<string, { readonly type: "string" | "boolean" }>>;
+
+/** What a command was given. */
+export interface Given {
+  readonly positionals: readonly string[];
+  /** The values of options that take one. */
+  readonly texts: Readonly<Record<string, string>>;
+  /** The names of the other options. */
+  readonly flags: ReadonlySet<string>;
+}
 
 /** A command that is not generated from an operation. */
 export interface Command {
@@ -12,8 +26,11 @@ export interface Command {
   readonly details?: string;
   /** Its own help, if it is not the usage with the summary. */
   readonly help?: string;
+  readonly options?: Options;
+  /** The usage error for arguments that it does not take, if it is not the unknown option with the usage. */
+  readonly refusal?: string;
   /** Returns the exit code; `null`: the service keeps running. `command`: this command, for usage errors. */
-  readonly run: (args: readonly string[], terminal: Terminal, command: Command) => Promise<number | null>;
+  readonly run: (given: Given, terminal: Terminal, command: Command) => Promise<number | null>;
 }
 
 /** `Usage: signalbox plugin approve <id> [version]`. */
@@ -24,3 +41,22 @@ export const helpOf = (command: Command): string =>
   command.help ?? `${usageOf(command)}\n\n${command.summary}\n${command.details ? `\n${command.details}` : ""}`;
 
 export const wantsHelp = (args: readonly string[]): boolean => args.includes("--help") || args.includes("-h");
+
+/** Runs a command with the words after its name, or prints its help. */
+export async function runCommand(command: Command, words: readonly string[], terminal: Terminal): Promise<number | null> {
+  if (!wantsHelp(words)) return command.run(givenOf(command, words), terminal, command);
+  terminal.out(helpOf(command));
+  return 0;
+}
+
+function givenOf(command: Command, words: readonly string[]): Given {
+  const { options = {}, refusal } = command;
+  try {
+    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+    const entries = Object.entries(values);
+    const texts = Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+    return { positionals, texts, flags: new Set(entries.flatMap(([name, value]) => (value === true ? [name] : []))) };
+  } catch (error) {
+    throw new UsageError(refusal ?? `${optionFault(error, Object.keys(options))}\n${usageOf(command)}`);
+  }
+}

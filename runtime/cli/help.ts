@@ -1,17 +1,12 @@
 import { documentationOf } from "@signalbox/schema/operation";
 import { version } from "../platform/version.ts";
-import { commands } from "./commands.ts";
+import { commandGroups, commands } from "./commands.ts";
 import type { Flag, Verb } from "./verbs.ts";
 
 /** The list of commands: a name with the first arguments, and a sentence. */
-const listed: readonly (readonly [string, string])[] = [
-  ...commands.map(({ name, args, summary }) => [`${name} ${args}`.replace(/ (\[.*)?$/, ""), summary] as const),
-  ["keys", "Create, list and revoke API keys directly in the database."],
-  [
-    "plugin",
-    "Write plugins (new, dev, build, test, pack) and operate them (list, install, approve, …). See signalbox plugin --help.",
-  ],
-];
+const listed = [...commands, ...commandGroups].map(
+  ({ name, args, summary }) => [`${name} ${args}`.replace(/ (\[.*)?$/, ""), summary] as const,
+);
 
 /** `signalbox --help`: all nouns with their verbs. */
 export function overview(verbs: readonly Verb[]): string {

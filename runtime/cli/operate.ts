@@ -1,4 +1,3 @@
-import { parseArgs } from "node:util";
 import { list as listExecutions } from "@signalbox/schema/executions";
 import type { Output } from "@signalbox/schema/operation";
 import * as pauses from "@signalbox/schema/pauses";
@@ -6,8 +5,8 @@ import { storage as getStorage } from "@signalbox/schema/retention";
 import { get as getStatus } from "@signalbox/schema/status";
 import { get as getSubject, search as searchSubjects } from "@signalbox/schema/subjects";
 import { get as getUsage } from "@signalbox/schema/usage";
-import { optionFault, UsageError } from "./arguments.ts";
-import { type Command, usageOf } from "./command.ts";
+import { UsageError } from "./arguments.ts";
+import { type Command, type Given, usageOf } from "./command.ts";
 import { asJson, tableOf, toSecond, withoutControlCharacters, wrapText } from "./output.ts";
 import { ask } from "./request.ts";
 import { refusalsOfLastDay, rowsIn, type Status, sizeOf, statusLines } from "./status-lines.ts";
@@ -17,10 +16,7 @@ import type { Terminal } from "./terminal.ts";
 
 /* The commands for the operator on call: each answers one question with a few requests, as text, or as JSON with `--json`. */
 
-/** What a command was given. */
-interface Given {
-  readonly positionals: readonly string[];
-  readonly values: Readonly<Record<string, string | boolean | undefined>>;
+interface Question extends Given {
   /** The usage of the command without `--json`, for usage errors. */
   readonly usage: string;
 }
@@ -46,7 +42,7 @@ function answering(
   name: string,
   args: string,
   summary: string,
-  run: (given: Given, terminal: Terminal) => Promise<number>,
+  run: (question: Question, terminal: Terminal) => Promise<number>,
 ): Command {
   const flags = ["json", ...[...args.matchAll(/--([a-z]+)/g)].map(([, flag = ""]) => flag)];
   const options = Object.fromEntries(flags.map((flag) => [flag, { type: flag === "json" ? "boolean" : "string" } as const]));
@@ -55,29 +51,24 @@ function answering(
     name,
     args: `${args} [--json]`.trimStart(),
     summary,
-    run: async (words, terminal, command) => {
-      let parsed: Omit<Given, "usage">;
-      try {
-        parsed = parseArgs({ args: [...words], options, allowPositionals: true }) as Omit<Given, "usage">;
-      } catch (error) {
-        throw new UsageError(`${optionFault(error, flags)}\n${usageOf(command)}`);
-      }
-      if (parsed.positionals.length > most)
-        throw new UsageError(`unexpected argument ${JSON.stringify(parsed.positionals[most])}\n${usageOf(command)}`);
-      return run({ ...parsed, usage: usageOf({ ...command, args }) }, terminal);
+    options,
+    run: async (given, terminal, command) => {
+      if (given.positionals.length > most)
+        throw new UsageError(`unexpected argument ${JSON.stringify(given.positionals[most])}\n${usageOf(command)}`);
+      return run({ ...given, usage: usageOf({ ...command, args }) }, terminal);
     },
   };
 }
 
 /** Prints JSON if it was requested, otherwise text. */
-function print(terminal: Terminal, { values }: Given, value: unknown, lines: () => string): number {
-  terminal.out(values.json ? asJson(value) : withoutControlCharacters(lines()));
+function print(terminal: Terminal, { flags }: Given, value: unknown, lines: () => string): number {
+  terminal.out(flags.has("json") ? asJson(value) : withoutControlCharacters(lines()));
   return 0;
 }
 
-async function status(args: Given, terminal: Terminal): Promise<number> {
+async function status(args: Question, terminal: Terminal): Promise<number> {
   const answer = await ask<Status>(getStatus);
-  const lines = args.values.json ? [] : await statusLines(answer);
+  const lines = args.flags.has("json") ? [] : await statusLines(answer);
   print(terminal, args, answer, () => lines.map((line) => `${wrapText(line, terminal.columns, "  ")}\n`).join(""));
   return answer.state === "ok" ? 0 : 1;
 }
@@ -85,7 +76,7 @@ async function status(args: Given, terminal: Terminal): Promise<number> {
 /** Number of issues with the same name or number that `why` finds. */
 const maxMatches = 10;
 
-async function why(args: Given, terminal: Terminal): Promise<number> {
+async function why(args: Question, terminal: Terminal): Promise<number> {
   const [q] = args.positionals;
   if (q === undefined) throw new UsageError(`missing issue\n${args.usage}`);
   const [found, ...others] = await ask<Output<typeof searchSubjects>["items"]>(searchSubjects, { q, limit: maxMatches });
@@ -132,15 +123,15 @@ async function unknownIssue(q: string, columns: number): Promise<string> {
   return [wrapText(`No stored event is about ${q}. ${head}`, columns), ...lines, ""].join("\n");
 }
 
-async function tail(args: Given, terminal: Terminal): Promise<number> {
-  await follow(args.positionals[0], args.values.json === true, terminal);
+async function tail(args: Question, terminal: Terminal): Promise<number> {
+  await follow(args.positionals[0], args.flags.has("json"), terminal);
   return 0;
 }
 
-async function runs(args: Given, terminal: Terminal): Promise<number> {
-  const { state, subject, from, to, limit = "50" } = args.values;
+async function runs(args: Question, terminal: Terminal): Promise<number> {
+  const { state, subject, from, to, limit = "50" } = args.texts;
   const rows = await ask<Output<typeof listExecutions>["items"]>(listExecutions, { state, subject, from, to, limit });
-  if (rows.length === 0 && !args.values.json) terminal.err("No executions found.\n");
+  if (rows.length === 0 && !args.flags.has("json")) terminal.err("No executions found.\n");
   return print(terminal, args, rows, () => {
     if (rows.length === 0) return "";
     const short = rows.map((row) => ({ ...row, created_at: toSecond(row.created_at) }));
@@ -154,8 +145,8 @@ async function runs(args: Given, terminal: Terminal): Promise<number> {
   });
 }
 
-async function cost(args: Given, terminal: Terminal): Promise<number> {
-  const { from, to, by = "month,project" } = args.values;
+async function cost(args: Question, terminal: Terminal): Promise<number> {
+  const { from, to, by = "month,project" } = args.texts;
   const answer = await ask<Output<typeof getUsage>>(getUsage, { from, to, group_by: by });
   const rows = (answer.groups ?? []).map(({ tokens, ...group }) => ({ ...group, tokens: tokens.total }));
   const keys = ["day", "month", "project_id", "agent_id", "model", "task_id", "source"].filter((key) =>
@@ -168,20 +159,20 @@ async function cost(args: Given, terminal: Terminal): Promise<number> {
   return print(terminal, args, answer, () => `${table}${hint}`);
 }
 
-async function pause(args: Given, terminal: Terminal): Promise<number> {
-  const { reason } = args.values;
+async function pause(args: Question, terminal: Terminal): Promise<number> {
+  const { reason } = args.texts;
   if (!reason) throw new UsageError(`missing --reason\n${args.usage}`);
   const paused = await ask<Scope>(pauses.create, { ...scopeOf(args), reason });
   const end = ["signalbox resume", ...(paused.scope === "all" ? [] : [nameOf(paused)])].join(" ");
   return print(terminal, args, paused, () => `Paused: ${nameOf(paused)}. Webhooks are still stored.\nTo end it, run: ${end}\n`);
 }
 
-async function resume(args: Given, terminal: Terminal): Promise<number> {
+async function resume(args: Question, terminal: Terminal): Promise<number> {
   const resumed = await ask<Scope>(pauses.remove, scopeOf(args));
   return print(terminal, args, resumed, () => `Resumed: ${nameOf(resumed)}.\n`);
 }
 
-async function storage(args: Given, terminal: Terminal): Promise<number> {
+async function storage(args: Question, terminal: Terminal): Promise<number> {
   const answer = await ask<Output<typeof getStorage>>(getStorage);
   return print(terminal, args, answer, () => storageText(answer, terminal.columns));
 }

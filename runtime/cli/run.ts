@@ -1,6 +1,6 @@
 import { version } from "../platform/version.ts";
 import { readArguments, UsageError } from "./arguments.ts";
-import { helpOf, wantsHelp } from "./command.ts";
+import { runCommand } from "./command.ts";
 import { commands } from "./commands.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { overview, verbsHelp, verbUsage } from "./help.ts";
@@ -12,16 +12,14 @@ import { type Verb, verbsOf } from "./verbs.ts";
 
 /** Runs one command and returns its exit code; `null`: the service keeps running. */
 export const run = (argv: readonly string[], terminal: Terminal): Promise<number | null> =>
-  exitCodeOf((safe) => runCommand(argv, safe), terminal);
+  exitCodeOf((safe) => runWords(argv, safe), terminal);
 
-async function runCommand([word, ...args]: readonly string[], terminal: Terminal): Promise<number | null> {
+async function runWords([word, ...args]: readonly string[], terminal: Terminal): Promise<number | null> {
   if (word === "--version" || word === "-v") return say(terminal, `${version}\n`);
   const command = commands.find(({ name }) => name === word || name === `${word} ${args[0]}`);
   // `status` is also a noun: `signalbox status get` is its operation.
-  if (command && !(operatorCommands.includes(command) && args[0] === "get")) {
-    if (wantsHelp(args)) return say(terminal, helpOf(command));
-    return command.run(command.name === word ? args : args.slice(1), terminal, command);
-  }
+  if (command && !(operatorCommands.includes(command) && args[0] === "get"))
+    return runCommand(command, command.name === word ? args : args.slice(1), terminal);
   // The other nouns are plural, so the plural is accepted too.
   if (word === "plugin" || word === "plugins") return (await import("./plugin/run.ts")).runPlugin(args, terminal);
   const { declaredOperations } = await import("../declared-operations.ts");

@@ -1,62 +1,59 @@
-import { resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { UsageError } from "../arguments.ts";
 import { type Command, helpOf } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 import type { PluginBuild } from "./build.ts";
 import type { CaseResult, Report } from "./conformance/report.ts";
+import { folderOf } from "./folder.ts";
 
 /** The commands for authors, by verb. */
 export const author = {
-  new: async (args, terminal, command) => {
-    const { ownershipFlags, ownershipOf, remainingSteps } = await import("./ownership.ts");
-    const options = { kind: { type: "string" }, ...ownershipFlags } as const;
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  new: async ({ positionals, texts }, terminal, command) => {
+    const { ownershipOf, remainingSteps } = await import("./ownership.ts");
     const { scaffold } = await import("./scaffold.ts");
     const folder = one(positionals, command);
-    const ownership = await ownershipOf(values);
-    const result = scaffold({ folder, kind: values.kind ?? "tools", ...ownership });
+    const ownership = await ownershipOf(texts);
+    const result = scaffold({ folder, kind: texts.kind ?? "tools", ...ownership });
     terminal.out(
       `${result.folder}: ${result.files.length} files; edit src/; README.md describes the files. Next:\n\n  cd ${positionals[0]}\n  signalbox plugin test\n\n${remainingSteps(ownership)}`,
     );
     return 0;
   },
-  build: async (args, terminal) => {
+  build: async (given, terminal) => {
     const { build } = await import("./build.ts");
-    showBuild(await build(folderOf(args), await configOf(folderOf(args))), terminal);
+    showBuild(await build(folderOf(given), await configOf(folderOf(given))), terminal);
     return 0;
   },
-  test: async (args, terminal) => {
-    const options = { record: { type: "boolean" }, "no-build": { type: "boolean" }, only: { type: "string" } } as const;
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    const folder = folderOf(positionals);
+  test: async (given, terminal) => {
+    const folder = folderOf(given);
+    const { only } = given.texts;
     const { build, readBuilt } = await import("./build.ts");
-    const pluginBuild = values["no-build"] ? readBuilt(folder) : await build(folder, await configOf(folder));
-    if (!values["no-build"]) showBuild(pluginBuild, terminal);
+    const isBuilt = given.flags.has("no-build");
+    const pluginBuild = isBuilt ? readBuilt(folder) : await build(folder, await configOf(folder));
+    if (!isBuilt) showBuild(pluginBuild, terminal);
     const { runConformance } = await import("./conformance/run.ts");
     const causes = new Map<string, string>();
     const onCase = (result: CaseResult) => terminal.out(lineOf(result, causes));
     const report = await runConformance({
       folder,
       pluginBuild,
-      record: values.record === true,
-      nameFilter: values.only,
+      record: given.flags.has("record"),
+      nameFilter: only,
       onCase,
     });
     if (report.cases.length === 0)
-      throw new UsageError(`--only: no case name contains ${JSON.stringify(values.only)}; run without --only to list all cases`);
-    terminal.out(summaryOf(report, values.only === undefined));
+      throw new UsageError(`--only: no case name contains ${JSON.stringify(only)}; run without --only to list all cases`);
+    terminal.out(summaryOf(report, only === undefined));
     return report.failed === 0 ? 0 : 1;
   },
-  pack: async (args, terminal) => {
+  pack: async (given, terminal) => {
     const { pack } = await import("./pack.ts");
-    const { path, files, bytes, integrity } = await pack(folderOf(args));
+    const { path, files, bytes, integrity } = await pack(folderOf(given));
     terminal.out(`${path}\n  ${size(bytes)}, ${integrity}\n${files.map((file) => `  ${file}\n`).join("")}`);
     return 0;
   },
-  dev: async (args, terminal) => {
+  dev: async (given, terminal) => {
     const { dev } = await import("./dev.ts");
-    return dev(args, terminal);
+    return dev(given, terminal);
   },
 } satisfies Record<string, Command["run"]>;
 
@@ -69,14 +66,6 @@ async function configOf(folder: string): Promise<Readonly<Record<string, unknown
   return (await readConformance(folder))?.config ?? {};
 }
 
-function folderOf(args: readonly string[]): string {
-  const flag = args.find((arg) => arg.startsWith("-"));
-  if (flag !== undefined || args.length > 1)
-    throw new UsageError(
-      `unexpected argument ${JSON.stringify(flag ?? args[1])}: the command takes one folder, by default the working folder`,
-    );
-  return resolve(args[0] ?? ".");
-}
 function one(positionals: readonly string[], command: Command): string {
   if (positionals.length !== 1) {
     const wrong = positionals.length === 0 ? "" : `unexpected argument ${JSON.stringify(positionals[1])}\n`;

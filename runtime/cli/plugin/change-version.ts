@@ -1,4 +1,3 @@
-import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import * as plugins from "@signalbox/schema/plugins";
 import semver from "semver";
@@ -9,27 +8,22 @@ import { breakingChangesText, permissionsText, singleLine } from "./messages.ts"
 import { type OperatorCommand, type OperatorContext, type PluginEntity, requireId } from "./operator-context.ts";
 import { PackageError } from "./package-error.ts";
 
-export const install: OperatorCommand = async (args, context) => {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    options: { approve: { type: "boolean" } },
-    allowPositionals: true,
-  });
+export const install: OperatorCommand = async ({ positionals, flags }, context) => {
   const sources = positionals.length > 0 ? positionals : Object.values(readLock().plugins).map(({ source }) => source);
   if (sources.length === 0) throw new UsageError(`${context.usage}; without an argument, it installs what ${lockFile} lists.`);
-  for (const source of sources) await installFetched(await fetchPackage(source), values.approve === true, context);
+  for (const source of sources) await installFetched(await fetchPackage(source), flags.has("approve"), context);
   return 0;
 };
 
-export const approve: OperatorCommand = async ([name, version, ...more], context) => {
+export const approve: OperatorCommand = async ({ positionals: [name, version, ...more] }, context) => {
   if (name === undefined || more.length > 0) throw new UsageError(context.usage);
   const before = await context.call<PluginEntity>(plugins.get, { id: name });
   context.out(permissionsText(before) + breakingChangesText(before, version ?? before.versions.at(-1)?.version ?? ""));
   return approveVersion(name, version, context);
 };
 
-export const upgrade: OperatorCommand = async (args, context) => {
-  const nameOrSource = requireId(args, context.usage);
+export const upgrade: OperatorCommand = async (given, context) => {
+  const nameOrSource = requireId(given, context.usage);
   const source = await newest(nameOrSource, context);
   const fetched = await fetchPackage(source);
   // Checked first, because an upgrade of a plugin that is not installed would install it.
@@ -39,8 +33,8 @@ export const upgrade: OperatorCommand = async (args, context) => {
   return 0;
 };
 
-export const rollback: OperatorCommand = async (args, context) => {
-  const name = requireId(args, context.usage);
+export const rollback: OperatorCommand = async (given, context) => {
+  const name = requireId(given, context.usage);
   const { version, versions } = await context.call<PluginEntity>(plugins.get, { id: name });
   const active = versions.findIndex((one) => one.version === version);
   const older = versions.slice(0, Math.max(0, active));

@@ -1,5 +1,6 @@
 import type { Command } from "../command.ts";
 import { listOfKinds } from "./kinds.ts";
+import { ownershipFlags } from "./ownership.ts";
 
 /** The function is loaded only when it is called, because not every command needs the bundler or the schema. */
 const author = (verb: keyof typeof import("./author.ts").author, rest: Omit<Command, "name" | "run">): Command => ({
@@ -20,11 +21,13 @@ const operator = (
 const forAuthors: readonly Command[] = [
   author("new", {
     args: "<folder> [--kind <kind>] [--license <id>] [--repository <url>]",
+    options: { kind: { type: "string" }, ...ownershipFlags },
     summary: "Create a plugin that passes its tests. Default kind: tools.",
     details: `The folder's name becomes the plugin's id. At a terminal, it asks for the license (default: MIT) and the repository. Kinds:\n${listOfKinds()}`,
   }),
   author("dev", {
     args: "[folder] [--url <address>] [--flags]",
+    options: { url: { type: "string" }, key: { type: "string" }, approve: { type: "boolean" }, replay: { type: "boolean" } },
     summary: "Build and test the plugin each time you save, and install builds that pass in a running service.",
     details: `Runs the fast cases of its suites and shows failures on one screen.
   --url      install each build that passes in this service, as a version such as 0.1.0-dev.1767225600000. Default:
@@ -39,6 +42,7 @@ Ctrl-C ends it. To return to the previous version: signalbox plugin rollback <id
   author("build", { args: "[folder]", summary: "Build the bundle dist/plugin.js and its manifest dist/plugin.json." }),
   author("test", {
     args: "[folder] [--only <text>] [--record] [--no-build]",
+    options: { only: { type: "string" }, record: { type: "boolean" }, "no-build": { type: "boolean" } },
     summary: "Run the conformance suites against the bundle in the sandbox.",
     details: `  --only      run only cases whose name contains this text, for example "verify"; writes no report
   --record    send requests without a recording in test/http/ to the real server, and record the responses
@@ -53,6 +57,7 @@ Exit code: 0 if every case passes, otherwise 1. The report is also written to di
 const forOperators: readonly Command[] = [
   operator("search", {
     args: "[words] [--reports]",
+    options: { reports: { type: "boolean" } },
     summary: "Find plugins in npm's registry and show the permissions that each requests.",
     details: `Searches packages with the keyword signalbox-plugin. Needs no service and runs no package code.
   --reports  download the packages and show their conformance reports, if they match the bundle
@@ -60,12 +65,14 @@ const forOperators: readonly Command[] = [
   }),
   operator("install", {
     args: "<package[@version] | tarball | folder> [--approve]",
+    options: { approve: { type: "boolean" } },
     summary: "Store a plugin and show the permissions that it requests. Nothing runs before it is approved.",
   }),
   operator("list", { args: "", summary: "List plugins and their states." }),
   operator("info", { args: "<id>", summary: "Show a plugin with its versions." }),
   operator("permissions", {
     args: "<id> [--narrow <host:METHOD,... | JSON>]",
+    options: { narrow: { type: "string" } },
     summary: "Show a plugin's permissions, and those that a waiting version requests in addition.",
     details:
       "--narrow restricts it to these methods and hosts, also in later versions. JSON form: {http, operations, open_routes}.\n",
@@ -75,6 +82,7 @@ const forOperators: readonly Command[] = [
   operator("disable", { args: "<id>", summary: "Stop a plugin." }),
   operator("configure", {
     args: "<id> --settings <JSON | @file | ->",
+    options: { settings: { type: "string" } },
     summary: "Set settings and secrets. They are refused if the plugin does not start with them.",
   }),
   operator("upgrade", {

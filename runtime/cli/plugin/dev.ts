@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { isServiceNamed, readClientConfig } from "../../platform/config.ts";
 import { messageOf } from "../../platform/error-text.ts";
 import { UsageError } from "../arguments.ts";
+import type { Given } from "../command.ts";
 import { callerOf } from "../request.ts";
 import type { Terminal } from "../terminal.ts";
 import { build, type PluginBuild } from "./build.ts";
@@ -13,6 +13,7 @@ import type { CaseResult } from "./conformance/report.ts";
 import { runConformance } from "./conformance/run.ts";
 import { type DevService, installDevVersion } from "./dev-install.ts";
 import { replayLastWebhook } from "./dev-replay.ts";
+import { folderOf } from "./folder.ts";
 import { PackageError } from "./package-error.ts";
 import { requirePackageFile } from "./package-file.ts";
 import { watchSaves } from "./saves.ts";
@@ -34,9 +35,9 @@ interface Round extends Pick<Terminal, "out" | "err"> {
  * Builds the plugin and runs the quick cases of its suites after each save. If a running service is named, installs each build in
  * it. Ends when the process receives a signal.
  */
-export async function dev(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function dev(given: Given, terminal: Terminal): Promise<number> {
   const stop = new AbortController();
-  const options = await optionsOf(args, terminal);
+  const options = await optionsOf(given, terminal);
   const context: Round = { ...options, out: terminal.out, err: terminal.err, signal: stop.signal };
   const { folder, out } = context;
   const path = join(folder, "package.json");
@@ -64,33 +65,25 @@ export async function dev(args: readonly string[], terminal: Terminal): Promise<
   return 0;
 }
 
-async function optionsOf(args: readonly string[], terminal: Terminal) {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    options: { url: { type: "string" }, key: { type: "string" }, approve: { type: "boolean" }, replay: { type: "boolean" } },
-    allowPositionals: true,
-  });
-  const [folder = ".", ...more] = positionals;
-  if (more.length > 0)
-    throw new UsageError(
-      `unexpected argument ${JSON.stringify(more[0])}: the command takes one folder, by default the working folder`,
-    );
+async function optionsOf(given: Given, terminal: Terminal) {
+  const folder = folderOf(given);
+  const { texts, flags } = given;
   const clientConfig = readClientConfig();
-  const url = values.url ?? (isServiceNamed() ? clientConfig.SIGNALBOX_URL : undefined);
-  const needing = (["key", "approve", "replay"] as const).find((flag) => values[flag] !== undefined);
+  const url = texts.url ?? (isServiceNamed() ? clientConfig.SIGNALBOX_URL : undefined);
+  const needing = (["key", "approve", "replay"] as const).find((name) => flags.has(name) || texts[name] !== undefined);
   if (url === undefined && needing) throw new UsageError(`--${needing} needs a running service: set --url or SIGNALBOX_URL`);
   if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
     throw new UsageError(`--url: must be an address such as http://localhost:8000; it is ${JSON.stringify(url)}`);
-  const apiKey = values.key === undefined ? clientConfig.SIGNALBOX_API_KEY : await keyIn(values.key, terminal);
+  const apiKey = texts.key === undefined ? clientConfig.SIGNALBOX_API_KEY : await keyIn(texts.key, terminal);
   const service: DevService | null =
     url === undefined
       ? null
       : {
           url,
-          approves: values.approve === true,
+          approves: flags.has("approve"),
           call: callerOf({ url, apiKey }, terminal.out),
         };
-  return { folder: resolve(folder), service, replays: values.replay === true };
+  return { folder, service, replays: flags.has("replay") };
 }
 
 async function keyIn(from: string, { read }: Terminal): Promise<string> {

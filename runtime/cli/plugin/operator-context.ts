@@ -1,6 +1,7 @@
 import type * as plugins from "@signalbox/schema/plugins";
 import type { z } from "zod";
 import { UsageError } from "../arguments.ts";
+import type { Given } from "../command.ts";
 import type { Call } from "../request.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -11,10 +12,10 @@ export interface OperatorContext extends Terminal {
   /** The usage of the command, for usage errors. */
   readonly usage: string;
 }
-export type OperatorCommand = (args: readonly string[], context: OperatorContext) => Promise<number>;
+export type OperatorCommand = (given: Given, context: OperatorContext) => Promise<number>;
 
 /** The only argument of a command: the id of a plugin. */
-export function requireId(args: readonly string[], usage: string): string {
-  if (args.length !== 1) throw new UsageError(usage);
-  return args[0] as string;
+export function requireId({ positionals: [id, ...more] }: Given, usage: string): string {
+  if (id === undefined || more.length > 0) throw new UsageError(usage);
+  return id;
 }

@@ -1,11 +1,10 @@
-import { parseArgs } from "node:util";
 import * as health from "@signalbox/schema/health";
 import * as integrations from "@signalbox/schema/integrations";
 import type { Operation } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
 import type { z } from "zod";
 import { UsageError } from "../arguments.ts";
-import { type Command, usageOf } from "../command.ts";
+import { type Command, type Given, usageOf } from "../command.ts";
 import { asJson, onOneLine, tableOf } from "../output.ts";
 import { callerOf, namedService } from "../request.ts";
 import type { Terminal } from "../terminal.ts";
@@ -24,8 +23,8 @@ import { type OperatorCommand, type OperatorContext, type PluginEntity, requireI
 import { search } from "./search.ts";
 
 /** Runs a command that sends requests to the service at SIGNALBOX_URL. */
-export const runOperator = (verb: keyof typeof operator, args: readonly string[], terminal: Terminal, command: Command) =>
-  operator[verb](args, { ...terminal, call: callerOf(namedService(), terminal.out), usage: usageOf(command) });
+export const runOperator = (verb: keyof typeof operator, given: Given, terminal: Terminal, command: Command) =>
+  operator[verb](given, { ...terminal, call: callerOf(namedService(), terminal.out), usage: usageOf(command) });
 
 /** The commands for operators, by verb. */
 const operator = {
@@ -34,38 +33,35 @@ const operator = {
   approve,
   upgrade,
   rollback,
-  list: async (args, context) => {
-    requireNoArguments(args, context.usage);
+  list: async (given, context) => {
+    requireNoArguments(given, context.usage);
     const all = await context.call<PluginEntity[]>(plugins.list, { limit: 1000 });
     const columns = ["id", "version", "state", "code", "tier", "kinds", "title"];
     context.out(context.interactive ? tableOf(columns, all, context.columns) : asJson(all));
     return 0;
   },
-  info: async (args, context) => {
-    context.out(asJson(await context.call(plugins.get, { id: requireId(args, context.usage) })));
+  info: async (given, context) => {
+    context.out(asJson(await context.call(plugins.get, { id: requireId(given, context.usage) })));
     return 0;
   },
-  permissions: async (args, { call, out, usage }) => {
-    const options = { narrow: { type: "string" } } as const;
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    const name = requireId(positionals, usage);
-    if (values.narrow === undefined) out(permissionsText(await call(plugins.get, { id: name })));
-    else out(permissionsText(await call(plugins.updatePermissions, { ...wantedOf(values.narrow, usage), id: name })));
+  permissions: async (given, { call, out, usage }) => {
+    const { narrow } = given.texts;
+    const name = requireId(given, usage);
+    if (narrow === undefined) out(permissionsText(await call(plugins.get, { id: name })));
+    else out(permissionsText(await call(plugins.updatePermissions, { ...wantedOf(narrow, usage), id: name })));
     return 0;
   },
-  configure: async (args, { call, out, read, usage }) => {
-    const options = { settings: { type: "string" } } as const;
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    const name = requireId(positionals, usage);
-    const text = values.settings;
+  configure: async (given, { call, out, read, usage }) => {
+    const name = requireId(given, usage);
+    const text = given.texts.settings;
     if (text === undefined) throw new UsageError(usage);
     const json = text === "-" || text.startsWith("@") ? await read(text) : text;
     out(asJson(await call(plugins.configure, { id: name, settings: settingsIn(json) })));
     return 0;
   },
-  enable: (args, context) => change(plugins.enable, requireId(args, context.usage), context),
-  disable: async (args, { call, out, usage }) => {
-    const { id: name, version } = await call<PluginEntity>(plugins.disable, { id: requireId(args, usage) });
+  enable: (given, context) => change(plugins.enable, requireId(given, context.usage), context),
+  disable: async (given, { call, out, usage }) => {
+    const { id: name, version } = await call<PluginEntity>(plugins.disable, { id: requireId(given, usage) });
     out(
       version === null
         ? `${name} does not run: none of its versions is approved.\n`
@@ -73,15 +69,15 @@ const operator = {
     );
     return 0;
   },
-  remove: async (args, { call, out, usage }) => {
-    const name = requireId(args, usage);
+  remove: async (given, { call, out, usage }) => {
+    const name = requireId(given, usage);
     await call(plugins.remove, { id: name });
     removeLocked(name);
     out(`${name} is removed.\n`);
     return 0;
   },
-  doctor: async (args, { call, out, usage }) => {
-    requireNoArguments(args, usage);
+  doctor: async (given, { call, out, usage }) => {
+    requireNoArguments(given, usage);
     const installedPlugins = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
     const refusedPlugins = await call<{ name: string; code: string; reason: string }[]>(plugins.refused);
     const { required, layers } = await call<z.output<typeof plugins.isolation.output>>(plugins.isolation);
@@ -106,9 +102,9 @@ const operator = {
     );
     return complaints.length === 0 ? 0 : 1;
   },
-  logs: async (args, { call, out, usage }) => {
+  logs: async (given, { call, out, usage }) => {
     const { lines } = await call<{ lines: { time: string; message: string; fields: object }[] }>(plugins.logs, {
-      id: requireId(args, usage),
+      id: requireId(given, usage),
     });
     for (const { time, message, fields } of lines) {
       const more = Object.keys(fields).length > 0 ? ` ${onOneLine(fields)}` : "";
@@ -118,8 +114,8 @@ const operator = {
   },
 } satisfies Record<string, OperatorCommand>;
 
-function requireNoArguments(args: readonly string[], usage: string): void {
-  if (args.length > 0) throw new UsageError(usage);
+function requireNoArguments({ positionals }: Given, usage: string): void {
+  if (positionals.length > 0) throw new UsageError(usage);
 }
 const countText = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 

@@ -1,13 +1,13 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { SDK_VERSION } from "@signalbox/sdk";
 import { manifest } from "@signalbox/sdk/manifest";
 import semver from "semver";
 import { z } from "zod";
 import { sha256Of } from "../../platform/digest.ts";
 import { messageOf } from "../../platform/error-text.ts";
+import type { Given } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 import { packageSpec } from "./fetch-package.ts";
 import { singleLine } from "./messages.ts";
@@ -32,15 +32,13 @@ const conformanceReport = z.object({
  * Plugins of the registry that npm is configured for, each with the permissions that it would request. Downloads them only with
  * `--reports`.
  */
-export async function search(words: readonly string[], { out }: Pick<Terminal, "out">): Promise<number> {
-  const options = { reports: { type: "boolean", default: false } } as const;
-  const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+export async function search({ positionals, flags }: Given, { out }: Pick<Terminal, "out">): Promise<number> {
   const args = ["search", "--json", `--searchlimit=${maxShown}`, "--", `keywords:${keyword}`, ...positionals];
   const packages = hits.parse(JSON.parse((await npm(args, "the registry's search")) || "[]"));
   for (const { name, version, description = "" } of packages) {
     out(`${singleLine(`${name} ${version}  ${description}`).trimEnd()}\n`);
     const spec = `${name}@${version}`;
-    const lines = [...(await detailsOf(spec)), ...(values.reports ? [await reportOf(spec)] : [])];
+    const lines = [...(await detailsOf(spec)), ...(flags.has("reports") ? [await reportOf(spec)] : [])];
     for (const line of lines) out(`  ${singleLine(line)}\n`);
   }
   out(packages.length === 0 ? "No plugins found.\n" : "\nTo install one: signalbox plugin install <name>\n");
