@@ -27,7 +27,7 @@ export interface Command {
   /** Its own help, if it is not the usage with the summary. */
   readonly help?: string;
   readonly options?: Options;
-  /** The usage error for arguments that it does not take, if it is not the unknown option with the usage. */
+  /** The usage error for arguments that it does not take, if it is not the unknown option with the usage or the help. */
   readonly refusal?: string;
   /** Returns the exit code; `null`: the service keeps running. `command`: this command, for usage errors. */
   readonly run: (given: Given, terminal: Terminal, command: Command) => Promise<number | null>;
@@ -57,6 +57,7 @@ function givenOf(command: Command, words: readonly string[]): Given {
     const texts = Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
     return { positionals, texts, flags: new Set(entries.flatMap(([name, value]) => (value === true ? [name] : []))) };
   } catch (error) {
-    throw new UsageError(refusal ?? `${optionFault(error, Object.keys(options))}\n${usageOf(command)}`);
+    const help = command.details ? helpOf(command) : usageOf(command);
+    throw new UsageError(refusal ?? `${optionFault(error, Object.keys(options))}\n${help}`);
   }
 }
