@@ -5,7 +5,7 @@ import { openKeyring } from "./keys/keyring.ts";
 import { openSessions } from "./keys/sessions.ts";
 import { prepareMemory } from "./memory/prepare.ts";
 import { type Config, StartError } from "./platform/config.ts";
-import { unavailableCause } from "./platform/database/unavailable.ts";
+import { isRefusal, unavailableCause } from "./platform/database/unavailable.ts";
 import type { Log } from "./platform/log.ts";
 import { requireFreePorts } from "./platform/network/free-ports.ts";
 import { conversationOf, openMemory, openTools } from "./start/agents.ts";
@@ -61,7 +61,8 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       return { port, grpcPort, stop };
     } catch (error) {
       await shutdown.close().catch((second) => log.warn("cleanup after a failed start failed", { error: second }));
-      const reason = unavailableCause(error);
+      const cause = unavailableCause(error);
+      const reason = isRefusal(cause) ? null : cause;
       // A database that has never responded causes a StartError. Otherwise it responded during this try, so the wait begins
       // again.
       if (reason && !(error instanceof StartError) && ++losses < maxLosses) end = performance.now() + waitMs;

@@ -10,6 +10,9 @@ export interface FreshDatabase {
   readonly url: string;
   /** Runs one statement on a separate connection, for example to end the service's sessions. */
   query(statement: string): Promise<Record<string, unknown>[]>;
+  /** Makes the server end all sessions of the database and refuse new ones. */
+  refuseConnections(): Promise<void>;
+  acceptConnections(): Promise<void>;
   /** Ends all sessions of the database and removes it. */
   drop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -20,7 +23,14 @@ export async function freshDatabase(state: "empty" | "migrated" = "empty"): Prom
   const server = process.env.TEST_DATABASE_URL;
   if (!server) throw new Error('TEST_DATABASE_URL is not set: give this test the tag "postgres"');
   const { url, drop } = await createDatabase(server, state);
-  return { url, query: (statement) => onServer(url, statement), drop, [Symbol.asyncDispose]: drop };
+  const name = new URL(url).pathname.slice(1);
+  const refuseConnections = async () => {
+    await onServer(server, `alter database "${name}" allow_connections false`);
+    await onServer(server, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+  };
+  const acceptConnections = async () => void (await onServer(server, `alter database "${name}" allow_connections true`));
+  const query = (statement: string) => onServer(url, statement);
+  return { url, query, refuseConnections, acceptConnections, drop, [Symbol.asyncDispose]: drop };
 }
 
 async function onServer(server: string, statement: string): Promise<Record<string, unknown>[]> {

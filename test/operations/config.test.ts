@@ -83,6 +83,14 @@ test("a database that does not answer stops the start, and its password is not s
   expect(logs).not.toContain("hunter2");
 });
 
+test("a database that is missing stops the start at once", { tags: ["postgres"] }, async () => {
+  const url = new URL(process.env.TEST_DATABASE_URL ?? "");
+  url.pathname = "/no-such-database";
+  const { code, logs } = await refusedStart({ DATABASE_URL: url.href, DATABASE_WAIT_SECONDS: "300" });
+  expect(code).toBe(1);
+  expect(logs.trim()).toBe('DATABASE_URL: the database refuses connections: database "no-such-database" does not exist');
+});
+
 test("a folder that is a file and a port that is taken stop the start with one line", async () => {
   const folder = await refusedStart({ DATA_DIR: "./.env" }, "DATABASE_URL=\n");
   expect([folder.code, folder.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^DATA_DIR: .*EEXIST/)]);

@@ -92,6 +92,30 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
     expect(textsOf(world.tracker, repo, 1000)).toHaveLength(1);
   });
 
+  test("while the server refuses connections, for whatever reason", async () => {
+    const { service } = world;
+    const logged = service.logs().length;
+    world.tracker.fault({ method: "POST", path: "comments", delayMs: 1000 });
+    const event = await open();
+    await eventually(() => requestsOf("POST") === 1, { interval: 5 });
+    await database.refuseConnections();
+    // The first webhook may find a session that the server has just ended.
+    await eventually(async () => {
+      const refused = await service.webhook(issueOpened({ repo, number: 1001 }), { delivery: "refused" });
+      expect(refused.status).toBe(503);
+      return refused.body.error?.includes("refuses connections") && refused.headers.get("retry-after") === "30";
+    });
+    await eventually(async () => {
+      const { body } = await service.get<{ checks: { name: string; message: string }[] }>("/api/status");
+      return body.checks.some(
+        ({ name, message }) => name === "database" && message.includes("not currently accepting connections"),
+      );
+    });
+    await waits(logged);
+    await database.acceptConnections();
+    await succeedsAtOnce(event);
+  });
+
   test("while its comment is on the way", async () => {
     const logged = world.service.logs().length;
     world.tracker.fault({ method: "POST", path: "comments", delayMs: 1000 });

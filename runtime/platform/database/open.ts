@@ -4,6 +4,7 @@ import { messageOf } from "../error-text.ts";
 import type { Log } from "../log.ts";
 import { connectEmbedded, connectPostgres, type Database } from "./client.ts";
 import { hasDatabase, openEmbedded } from "./embedded.ts";
+import { isRefusal } from "./unavailable.ts";
 
 /**
  * Opens the PostgreSQL at `DATABASE_URL`, or else the embedded database in `DATA_DIR`. Throws a `StartError` if it is not
@@ -24,9 +25,8 @@ export async function openDatabase(
       }
     } catch (error) {
       await database.close();
-      throw new StartError(`DATABASE_URL: the database does not answer: ${messageOf(error)}`, {
-        cause: error,
-      });
+      const problem = isRefusal(error) ? "refuses connections" : "does not answer";
+      throw new StartError(`DATABASE_URL: the database ${problem}: ${messageOf(error)}`, { cause: error });
     }
     return database;
   }

@@ -26,6 +26,19 @@ export const isDiskFull = (error: unknown): boolean => stateOf(error) === "53100
 /** Whether the server is read-only, for example because it has become a standby: a new connection may reach its successor. */
 export const isReadOnly = (error: unknown): boolean => stateOf(error) === "25006";
 
+/** Whether the server ended the session, or refused to begin it. */
+const endsSession = (error: unknown): boolean => {
+  const { severity, severity_local } = (error ?? {}) as { severity?: unknown; severity_local?: unknown };
+  return ["FATAL", "PANIC"].includes(String(severity ?? severity_local));
+};
+
+/**
+ * Whether the server refuses sessions until an operator acts, for example because of a wrong password, or a database that is missing
+ * or accepts no connections. A start does not wait for that.
+ */
+export const isRefusal = (error: unknown): boolean =>
+  endsSession(error) && !unavailable.has(stateOf(error)) && !cannotStore(error) && !isOfPooler(error as object);
+
 const stateOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 
@@ -34,18 +47,19 @@ export function unavailableAnswer(error: unknown): { readonly message: string; r
   if (isDiskFull(error)) return { message: "The database cannot store data: its disk is full.", retryAfter: 30 };
   if (isReadOnly(error)) return { message: "The database cannot store data: it is read-only.", retryAfter: 30 };
   if (cannotStore(error)) return { message: "The database cannot store data at the moment.", retryAfter: 30 };
+  if (isRefusal(error)) return { message: "The database refuses connections. Try again later.", retryAfter: 30 };
   return isUnavailable(error) ? { message: "The database does not answer. Try again in a moment.", retryAfter: 2 } : null;
 }
 
 /**
- * Whether a query failed because the server cannot be reached, does not respond in time or cannot store data. A later retry may
- * succeed.
+ * Whether a query failed because the server cannot be reached, refuses sessions, does not respond in time or cannot store data. A
+ * later retry may succeed.
  */
 export const isUnavailable = (error: unknown): boolean =>
   typeof error === "object" &&
   error !== null &&
   "code" in error &&
-  (unavailable.has(String(error.code)) || cannotStore(error) || isOfPooler(error));
+  (unavailable.has(String(error.code)) || endsSession(error) || cannotStore(error) || isOfPooler(error));
 
 /** The database failure that caused an error, however deeply it is wrapped; `null` if there is none. */
 export function unavailableCause(error: unknown): unknown {
