@@ -27,4 +27,11 @@ test("a poll source that fails or is late is shown, even if a hundred others wor
     state: "degraded",
     message: expect.stringMatching(/^it has been due since \S+Z, and no replica has polled it yet$/),
   });
+  // It came due while the service was stopped.
+  await door.sql`
+    insert into replicas (id, host, role, version, running, started_at, settings)
+    values (gen_random_uuid(), 'host', 'all', '1', 0, now() - interval '1 minute', null)`;
+  expect((await findings()).filter(({ state }) => state === "degraded")).toEqual([]);
+  await door.sql`update replicas set started_at = now() - interval '11 minutes'`;
+  expect((await findings())[1]).toMatchObject({ name: "poll:alpha octo/app140", state: "degraded" });
 });

@@ -89,13 +89,14 @@ export interface LastRun {
 
 /* Each list begins with the failures, so that its limit hides none of them behind parts that work. */
 
-/** The last polls, by poll source. */
+/** The last polls, by poll source. A poll that came due while no replica ran is late only if it is not made soon after the start. */
 export const listPolls = (sql: Queryable): Promise<LastRun[]> =>
   sql<LastRun[]>`
+    with up as (select min(started_at) as since from replicas where seen_at > now() - interval '30 seconds' and role <> 'api')
     select source || ' ' || project_id as name, last_error as error, next_poll_at as next_try_at,
-      last_polled_at is not null as has_run,
-      case when next_poll_at < now() - interval '10 minutes' then next_poll_at end as late_since
-    from poll_sources where enabled order by last_error is null, next_poll_at >= now() - interval '10 minutes', id limit 100`;
+      last_polled_at is not null as has_run, case when is_late then next_poll_at end as late_since
+    from poll_sources, up, lateral (select greatest(next_poll_at, up.since) < now() - interval '10 minutes' as is_late) l
+    where enabled order by last_error is null, not is_late, id limit 100`;
 
 export interface RefusedPosts {
   readonly source: string;
