@@ -5,11 +5,13 @@ import { explain } from "@signalbox/schema/tasks";
 import type { Json } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import type { Evaluator } from "../platform/evaluator.ts";
+import { shortText } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
+import { commandOf, commandRefusal } from "./command.ts";
 import { type Candidate, type DecisionDeps, decisionOf, missingTask, reasonToDiscard } from "./decide.ts";
 import { authorKey } from "./ending-queries.ts";
 import { instant } from "./event-row.ts";
@@ -40,16 +42,20 @@ export const explainOperation = (deps: ExplainDeps): BoundOperation =>
 
 /**
  * Follows the path of a webhook without storing anything. Each result comes from the function that handles real webhooks. A command in
- * a comment is neither carried out nor explained: it counts as text.
+ * a comment is not carried out, so the reason does not contain its effect.
  */
 async function explainWebhook(input: Input<typeof explain>, sql: Sql, deps: ExplainDeps): Promise<Explanation> {
   const { incoming, checks: ofPath } = await readWebhook(input, deps);
   const { source, event } = incoming;
-  const refused = reasonToDiscard(incoming);
+  const discarded = reasonToDiscard(incoming);
+  const command = discarded === null ? commandOf(event) : null;
+  const refusal = command && commandRefusal(command, event.author);
+  const refused = discarded ?? refusal;
+  const accepted = refusal === null ? command : null;
   const mappingResult = await mappingChecks(incoming, deps);
   const named = [...new Set([...(incoming.triggers ?? []), ...mappingResult.triggers])];
   const { triggers, unmapped, mapped, allowed, outcome, reason } = decisionOf(incoming, refused, named, deps);
-  const found = mapped.flatMap(({ canonical_trigger, candidates, missingTasks }) => [
+  const found = (accepted ? [] : mapped).flatMap(({ canonical_trigger, candidates, missingTasks }) => [
     ...candidates.map((candidate) => explainTask(candidate, incoming, sql, deps)),
     ...missingTasks.map((task_id): Task => {
       const check = { check: "task", passes: false, reason: missingTask(task_id, canonical_trigger) };
@@ -58,22 +64,26 @@ async function explainWebhook(input: Input<typeof explain>, sql: Sql, deps: Expl
   ]);
   const tasks = await Promise.all(found);
   const failed = tasks.flatMap(({ checks }) => checks.filter(({ passes }) => !passes).map((check) => check.reason));
-  const why = allowed.length > 0 ? [...new Set(failed)].join("; ") : reason;
+  const idle = allowed.length > 0 ? [...new Set(failed)].join("; ") : reason;
+  const why = accepted ? `/${accepted.name} is carried out instead of starting tasks` : idle;
   return {
     source,
     event: event.event_name,
     action: event.action,
     subject: subjectOf(incoming),
     author: event.author ?? null,
-    outcome,
-    reason: tasks.some(({ starts }) => starts) ? null : why,
+    outcome: accepted ? "dispatched" : outcome,
+    reason: why === null || tasks.some(({ starts }) => starts) ? null : shortText(why),
     canonical_trigger: triggers[0] ?? null,
     canonical_triggers: [...triggers],
     checks: [
-      { check: "event", passes: refused === null, reason: refused ?? "it was parsed, and Signalbox did not cause it" },
+      { check: "event", passes: discarded === null, reason: discarded ?? "it was parsed, and Signalbox did not cause it" },
+      ...(command
+        ? [{ check: "command", passes: refusal === null, reason: refusal ?? `its author may give /${command.name}` }]
+        : []),
       ...ofPath,
       ...mappingResult.checks,
-      ...triggerChecks(refused, unmapped, triggers),
+      ...(command ? [] : triggerChecks(refused, unmapped, triggers)),
     ],
     tasks,
   };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { issueEdited, issueOpened } from "../harness/alpha-payloads.ts";
+import { issueCommented, issueEdited, issueOpened } from "../harness/alpha-payloads.ts";
 import * as beta from "../harness/beta-payloads.ts";
 import * as gamma from "../harness/gamma-payloads.ts";
 import { expectRefused } from "../harness/refused.ts";
@@ -58,6 +58,21 @@ test("a payload is explained, mapping by mapping and limit by limit, and nothing
   expect((await service.get<unknown[]>("/api/webhook-events")).body.length).toBe(before);
 });
 
+test.each([
+  ["MEMBER", "dispatched", "/stop is carried out instead of starting tasks", true],
+  ["NONE", "discarded", "/stop requires the standing collaborator or higher, and mona has the standing none", false],
+])("a command by the association %s is explained, and %s", async (author_association, outcome, reason, passes) => {
+  const payload = issueCommented({ repo: "octo/app", number: 1, comment: "/stop" }, { comment: { author_association } });
+  const headers = { "X-GitHub-Event": "issue_comment" };
+  const { body } = await service.post<{ checks: object[]; tasks: object[] }>("/api/tasks/resolve", {
+    source: "alpha",
+    headers,
+    payload,
+  });
+  expect(body).toMatchObject({ outcome, reason, tasks: [] });
+  expect(body.checks).toContainEqual(expect.objectContaining({ check: "command", passes }));
+});
+
 test("an explanation gives the outcome and the reason that the event gets", async () => {
   const explained = async (payload: object) => {
     const { body } = await service.post<{ outcome: string; reason: string }>("/api/tasks/resolve", { source: "gamma", payload });
@@ -78,6 +93,12 @@ test("an explanation gives the outcome and the reason that the event gets", asyn
   expect((await service.del("/api/tasks/gone")).status).toBeLessThan(300);
   await same(deleted("APP-902"), "dispatched", /^the task gone, to which issue\.vanished is mapped, does not exist$/);
   await same(created(bot), "discarded", /TRIGGER_ALLOWED_BOTS/);
+  for (const id of Array.from({ length: 9 }, (_, n) => `gone_${n}`)) {
+    await service.post("/api/tasks", { id, name: "Gone", description: "Go.", actor_id: "pm_default" });
+    await service.post("/api/tasks/triggers", { canonical_trigger: "issue.vanished", task_id: id });
+    await service.del(`/api/tasks/${id}`);
+  }
+  await same(deleted("APP-909"), "dispatched", /^.{500}$/);
 });
 
 describe("who starts runs", () => {
