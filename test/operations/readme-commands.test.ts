@@ -42,6 +42,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   "runtime/gateway/README.md": "test/gateway/door.test.ts",
   "runtime/transports/grpc/README.md": ".ci/drift.mjs and test/gateway/door.test.ts",
   "test/chaos/README.md": "npm run chaos is no test: it takes minutes to hours",
+  "plugins/README.md":
+    "runtime/cli/plugin/packages.test.ts builds the connectors; test/plugins/author.test.ts packs and installs",
   "plugins/gitea/README.md": "test/plugins/connectors.test.ts",
   "plugins/linear/README.md": "test/plugins/connectors.test.ts",
   "plugins/slack/README.md": "test/plugins/slack.test.ts",
