@@ -71,13 +71,18 @@ export async function postAnswer(
   }
   const input = (before?.input as PostInput | null) ?? inputOf(execution, await outbox.answer(body, connection));
   const step = before ?? transcript.add({ kind: "post", state: "started", name: execution.source, agent_id: agentId, input });
-  if (!deps.trackerUpdates || !connection || connection.missingSettings.length > 0) {
-    const missing = `${execution.source} is not configured (missing ${connection?.missingSettings.join(", ") ?? "plugin"})`;
-    const reason = `nothing was posted: ${deps.trackerUpdates ? missing : "TRACKER_UPDATES_ENABLED is false"}`;
-    if (deps.trackerUpdates) deps.log.warn("answer not posted", { execution_id: execution.id, reason });
-    const isDryRun = !deps.trackerUpdates && !before?.decided;
-    transcript.complete(step, isDryRun ? { state: "dry_run" } : { state: "failed", error: reason });
-    return deps.trackerUpdates ? { url: null, error: reason } : notPosted;
+  if (!deps.trackerUpdates) {
+    const failure = { state: "failed", error: "nothing was posted: TRACKER_UPDATES_ENABLED is false" } as const;
+    // A person approved this answer, so the transcript says that it was not posted.
+    transcript.complete(step, before?.decided ? failure : { state: "dry_run" });
+    return notPosted;
+  }
+  if (!connection || connection.missingSettings.length > 0) {
+    const missing = connection?.missingSettings.join(", ") ?? "plugin";
+    const reason = `nothing was posted: ${execution.source} is not configured (missing ${missing})`;
+    deps.log.warn("answer not posted", { execution_id: execution.id, reason });
+    transcript.complete(step, { state: "failed", error: reason });
+    return { url: null, error: reason };
   }
   if (!before && approval.needs("comment")) {
     transcript.complete(step, { state: "proposed", expires_ms: approval.ttlMs });

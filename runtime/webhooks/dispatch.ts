@@ -121,19 +121,19 @@ export class Dispatcher {
     const refused = reasonToDiscard(incoming);
     const command = carryOut && !refused && incoming.origin.kind !== "replay" ? commandOf(incoming.event) : null;
     const { author } = incoming.event;
-    const waits = command && incoming.findStanding ? pendingReason(command, author) : null;
-    const reason = refused ?? waits ?? (command && commandRefusal(command, author));
+    const reasonToWait = command && incoming.findStanding ? pendingReason(command, author) : null;
+    const reason = refused ?? reasonToWait ?? (command && commandRefusal(command, author));
     const matching = incoming.matching && !reason ? await incoming.matching() : [];
     const named = [...(incoming.triggers ?? []), ...matching.flatMap((rule) => rule.canonical_trigger ?? [])];
     const { inOrder } = incoming;
-    const decideAndStore = async () => {
+    const store = async () => {
       const decided = decide(incoming, reason, [...new Set(named)], this.#options);
       const arrival = { ...decided, ...identify(incoming, this.#options.replayHours) };
       if (carryOut && command && reason === null) return storeCommand(arrival, command, carryOut, this.#options);
-      const store = inOrder || arrival.event.polled ? this.#storeInOrder : this.#storeWebhook;
-      return { arrival, stored: await store(arrival), effect: null, pending: waits === null ? null : command };
+      const storeEvent = inOrder || arrival.event.polled ? this.#storeInOrder : this.#storeWebhook;
+      return { arrival, stored: await storeEvent(arrival), effect: null, pending: reasonToWait === null ? null : command };
     };
-    return inOrder ? inOrder(decideAndStore) : decideAndStore();
+    return inOrder ? inOrder(store) : store();
   }
 }
 
