@@ -97,6 +97,7 @@ const explainDeps = ({ core, plugins, webhooks }: Stages) => ({
   loops: { windowSeconds: core.config.LOOP_WINDOW_SECONDS },
   settings: settingsPolicy(core.config),
   evaluator: webhooks.evaluator,
+  hasCommands: core.config.COMMANDS_ENABLED,
   accounts: plugins.accounts,
   connectionBySlug: plugins.connections.bySlug,
   log: core.log,

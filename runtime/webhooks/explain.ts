@@ -30,6 +30,8 @@ export interface ExplainDeps extends Pick<DecisionDeps, "routing" | "policies"> 
   readonly standings: Standings;
   readonly rules: MappingRules;
   readonly evaluator: Evaluator;
+  /** Whether comments may contain commands. */
+  readonly hasCommands: boolean;
   readonly log: Log;
 }
 
@@ -48,7 +50,7 @@ async function explainWebhook(input: Input<typeof explain>, sql: Sql, deps: Expl
   const { incoming, checks: ofPath } = await readWebhook(input, deps);
   const { source, event } = incoming;
   const discarded = reasonToDiscard(incoming);
-  const command = discarded === null ? commandOf(event) : null;
+  const command = deps.hasCommands && discarded === null ? commandOf(event) : null;
   const refusal = command && commandRefusal(command, event.author);
   const refused = discarded ?? refusal;
   const accepted = refusal === null ? command : null;

@@ -55,7 +55,11 @@ testOnDatabases(
       expect((await service.get(`/api/webhook-events/${event_id}`)).body).toMatchObject({ outcome: "dispatched", occurred_at });
     }
 
-    const stop = await send(issueCommented({ repo, number: 2, comment: "/stop" }));
+    const comment = issueCommented({ repo, number: 2, comment: "/stop" });
+    const input = { source: "alpha", headers: { "X-GitHub-Event": "issue_comment" }, payload: comment };
+    const explained = await service.post<{ tasks: object[] }>("/api/tasks/resolve", input);
+    expect(explained.body.tasks).toEqual([expect.objectContaining({ task_id: "first", starts: true })]);
+    const stop = await send(comment);
     await ends(stop.event_id, "succeeded");
 
     // Each of our comments is answered immediately, and the tracker delivers the answer after the window.
