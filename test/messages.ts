@@ -80,10 +80,23 @@ export const commentsOf = (path: string): Message[] =>
       return text ? [{ place: `${path}:${index + 1}`, kind: "comment" as const, text }] : [];
     });
 
+const databaseFunctions = "schema/gen/schema.sql";
+
+/** The texts that functions of the database write, such as why an event was discarded. */
+const textsOfFunctions = (): Message[] =>
+  textOf(databaseFunctions)
+    .split("\n")
+    .flatMap((line, index) =>
+      [...line.matchAll(/'((?:[^']|'')*)'/g)].map(([, text = ""]) => {
+        return { place: `${databaseFunctions}:${index + 1}`, kind: "text" as const, text: text.replaceAll("''", "'") };
+      }),
+    )
+    .filter(({ text }) => isProse(text));
+
 export function allMessages(): Message[] {
   const sources = files.filter((path) => product.test(path) && /\.tsx?$/.test(path) && !isGenerated(path) && !isTest(path));
   const pages = files.filter((path) => path.endsWith(".md") && !isGenerated(path) && path !== "sdk/api-report.md");
-  return [...sources.flatMap((path) => messagesOf(path, textOf(path))), ...pages.flatMap(pagesOf)];
+  return [...sources.flatMap((path) => messagesOf(path, textOf(path))), ...textsOfFunctions(), ...pages.flatMap(pagesOf)];
 }
 
 if (import.meta.main) {

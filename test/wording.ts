@@ -12,6 +12,7 @@ export const banned: readonly Banned[] = [
   { phrase: /\b(nobody|somebody)\b/i, instead: "no one, someone, or the role: the operator, another replica" },
   { phrase: /\bstands?\b(?!-| alone\b)/i, instead: "is" },
   { phrase: /\btold\b/i, instead: "reported, named, configured" },
+  { phrase: /\b(tells?|telling) of\b/i, instead: "reports, describes, says" },
   { phrase: /\ba thing of\b/i, instead: "name the thing" },
   { phrase: /\b(is|are|was|were) away\b/i, instead: "is unavailable" },
   { phrase: /\b(gives?|gave|given) up\b/i, instead: "stops, fails, is abandoned" },

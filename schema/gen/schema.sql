@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from d7c835506118571f
+-- Made from 6a03b6f6cf6751d2
 
 create extension if not exists vector;
 
@@ -469,7 +469,7 @@ begin
     select 1 from webhook_events e where e.subject = new.subject and e.snapshot and e.occurred_at > new.occurred_at and e.outcome = 'dispatched'
   ) then
     new.outcome := 'discarded';
-    new.reason := 'it tells of an older state of the issue than an event that came before it';
+    new.reason := 'it reports an older state of the issue than an event that arrived before it';
   end if;
   return new;
 end $function$

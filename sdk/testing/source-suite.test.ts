@@ -102,7 +102,7 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
     "createIssue is not repeated",
   ],
   [
-    "tells of an issue without its text",
+    "reports an issue without its text",
     (s) => ({
       createIssue: async (i, c) => ({
         ...((await s.createIssue?.(i, c)) as { key: string; url: string }),

@@ -41,7 +41,7 @@ testOnDatabases(
     const older = await edit("older", 15);
     expect((await service.get(`/api/webhook-events/${older.event_id}`)).body).toMatchObject({
       outcome: "discarded",
-      reason: "it tells of an older state of the issue than an event that came before it",
+      reason: "it reports an older state of the issue than an event that arrived before it",
       executions: [],
     });
     expect(textsOf(world.tracker, repo, 1)).toHaveLength(3);

@@ -23,7 +23,7 @@ interface Document {
   readonly components: AnySchemaObject;
 }
 
-/** One operation as `openapi.json` tells of it. */
+/** One operation, as `openapi.json` describes it. */
 export interface Operation {
   readonly id: string;
   readonly method: string;
