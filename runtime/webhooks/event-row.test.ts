@@ -4,8 +4,12 @@ import type { Arrival } from "./arrival.ts";
 import { packBodies } from "./event-row.ts";
 
 const textOf = (bytes: number) => JSON.stringify({ title: "word ".repeat(bytes / 5) });
-const withBody = (text: string) => ({ event: { id: text.slice(0, 9), body: Buffer.from(text) } }) as unknown as Arrival;
-const stored = (texts: readonly string[]) => packBodies(texts.map(withBody)).map(({ event }) => event.body);
+/** Events with these bodies, as they are stored: each starts this many executions. */
+const stored = (texts: readonly string[], count = 0) => {
+  const executions = Array.from({ length: count }, (_, i) => ({ id: String(i) }));
+  const arrivals = texts.map((text) => ({ event: { body: Buffer.from(text) }, executions }) as unknown as Arrival);
+  return packBodies(arrivals).map(({ event }) => event.body);
+};
 
 test.each([1, 5])("the payloads of %i events are packed, long ones too", (count) => {
   const texts = Array.from({ length: count }, (_, i) => textOf(1_000 + 2_000 * i));
@@ -14,8 +18,13 @@ test.each([1, 5])("the payloads of %i events are packed, long ones too", (count)
   expect(bodies.map((body) => Buffer.from(unpack(body)).toString())).toEqual(texts);
 });
 
-test("of many events, only short payloads are packed", () => {
-  const texts = [textOf(500), textOf(3_900), textOf(4_100), textOf(20_000), textOf(50_000), "{}", textOf(100_000)];
+const texts = [textOf(500), textOf(3_900), textOf(4_100), textOf(20_000), textOf(50_000), "{}", textOf(90_000)];
+
+test("of many events that start executions, all payloads are packed", () => {
+  expect(stored(texts, 1).map(isPacked)).toEqual([true, true, true, true, true, false, true]);
+});
+
+test("of many events that start nothing, only short payloads are packed", () => {
   const bodies = stored(texts);
   expect(bodies.map(isPacked)).toEqual([true, true, false, false, false, false, false]);
   expect(bodies.map((body) => Buffer.from(unpack(body)).toString())).toEqual(texts);
