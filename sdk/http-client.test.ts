@@ -53,6 +53,7 @@ test.each([
 test.each([
   [302, "https://login.example/start?state=1", "unavailable"],
   [307, "/login", "unavailable"],
+  [307, "/api-login", "unavailable"],
   // A moved project.
   [307, "/api/projects/5", "failed"],
   [308, "https://new.example/api/projects/5", "failed"],

@@ -45,7 +45,8 @@ export function redirectError(
   const location = headers.get("location");
   if (![302, 303, 307].includes(status) || location === null || !URL.canParse(location, base)) return null;
   const [api, target] = [new URL(base), new URL(location, base)];
-  if (target.host === api.host && target.pathname.startsWith(api.pathname)) return null;
+  const folder = (pathname: string) => `${pathname.replace(/\/+$/, "")}/`;
+  if (target.host === api.host && folder(target.pathname).startsWith(folder(api.pathname))) return null;
   const message = `${platform} answered ${status} to ${requestLine}: it redirects to ${target.host}, probably to a login page`;
   return new PluginError("unavailable", message, { status });
 }

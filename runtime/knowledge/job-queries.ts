@@ -35,9 +35,9 @@ export async function listJobs(
   return { items, total: count.total };
 }
 
-/** Makes the open sync of a source due, if it waits to be retried. */
+/** Makes the open sync of a source due, if it waits to be retried. Its attempts begin again, so that asking often does not fail it. */
 export const hurryJob = (sql: Queryable, source: string): Promise<unknown> =>
-  sql`update ingestion_jobs set next_attempt_at = now() where knowledge_source_id = ${source} and status = 'queued'
+  sql`update ingestion_jobs set next_attempt_at = now(), attempts = 0 where knowledge_source_id = ${source} and status = 'queued'
     and next_attempt_at > now()`;
 
 /** Queues a sync, or returns the one already open. `undefined` if the source does not exist. */

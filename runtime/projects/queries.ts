@@ -43,16 +43,18 @@ export async function updateProject(
 }
 
 /**
- * Also ends its pause, which would have no effect but remain in the status. The queued executions that the pause kept from starting
- * are held, because an operator stopped them: an operator can release or cancel them.
+ * Also ends its pause, which would have no effect but remain in the status. The executions that the pause kept from starting are
+ * held, because an operator stopped them: an operator can release or cancel them. Locks the project first, so that no webhook stores
+ * an execution of it meanwhile.
  */
 export async function deleteProject(sql: Sql, id: number): Promise<boolean> {
   return sql.begin(async (transaction) => {
+    await transaction`select 1 from projects where id = ${id} for update`;
     await transaction`
       with ended as (delete from pauses where scope = 'project' and id = ${String(id)} returning reason)
       update task_executions e set state = 'held', waiting_for = ${releaseByOperator}, held_until = null,
         held_reason = 'project ' || ${String(id)} || ' was paused when it was deleted: ' || ended.reason
-      from ended where e.project_id = ${id} and e.state = 'queued'`;
+      from ended where e.project_id = ${id} and (e.state = 'queued' or (e.state = 'held' and e.held_until is not null))`;
     return (await transaction`delete from projects where id = ${id} returning id`).length > 0;
   });
 }

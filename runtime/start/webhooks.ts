@@ -8,6 +8,7 @@ import { readDeferred } from "../webhooks/deferred/read.ts";
 import { Dispatcher, type DispatcherOptions } from "../webhooks/dispatch.ts";
 import { openMappingRules } from "../webhooks/mapping-rules.ts";
 import { createPreviousSecrets } from "../webhooks/previous-secret.ts";
+import { compressesWithLz4 } from "../webhooks/queries.ts";
 import { Receiver } from "../webhooks/receive.ts";
 import { createRefusals } from "../webhooks/refusals.ts";
 import { openRouting } from "../webhooks/routing.ts";
@@ -26,6 +27,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
   shutdown.add(() => evaluator.close());
   const rules = await openMappingRules({ sql, bus, log, vault, evaluator, warn, alarm });
   shutdown.add(() => rules.close());
+  const hasLz4 = await compressesWithLz4(sql);
   const dispatcher = new Dispatcher({
     sql,
     routing,
@@ -40,6 +42,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
     concurrency: concurrencyOf(core, 4),
     replayHours: config.WEBHOOK_REPLAY_HOURS,
     loops: { windowSeconds: config.LOOP_WINDOW_SECONDS, cooldownSeconds: config.LOOP_COOLDOWN_SECONDS },
+    hasLz4,
   });
   shutdown.add(startForgetting(core));
   const deferred = new DeferredWebhooks(sql, { log, alarm, ttl: config.DEFERRED_WEBHOOK_TTL });

@@ -45,6 +45,8 @@ export interface DispatcherOptions extends DecisionDeps {
   /** A signed body counts as a duplicate if the same body arrived within this many hours before. 0: off. */
   readonly replayHours: number;
   readonly loops: LoopLimits;
+  /** Whether the database compresses payloads with lz4. */
+  readonly hasLz4: boolean;
   readonly log: Pick<Log, "info" | "warn">;
 }
 
@@ -140,8 +142,8 @@ export class Dispatcher {
 /** Stores an event with its executions. Returns its outcome, or the id of the event that it duplicates. */
 type Store = (arrival: Arrival) => Promise<string | StoredEvent>;
 
-const storeIn = ({ sql, replayHours, loops, log }: DispatcherOptions, concurrency: number): Store =>
-  batch((arrivals: Arrival[]) => storeAll(sql, packBodies(arrivals), { replayHours, loops }, log), {
+const storeIn = ({ sql, replayHours, loops, hasLz4, log }: DispatcherOptions, concurrency: number): Store =>
+  batch((arrivals: Arrival[]) => storeAll(sql, packBodies(arrivals, hasLz4), { replayHours, loops }, log), {
     maxItems: 64,
     beside: 8,
     maxSize: 4_000_000,
@@ -197,10 +199,10 @@ async function storeCommand(
   received: Arrival,
   command: Command,
   carryOut: RunCommand,
-  { sql, replayHours, loops }: DispatcherOptions,
+  { sql, replayHours, loops, hasLz4 }: DispatcherOptions,
 ): Promise<Dispatched> {
   const event = { ...received.event, outcome: "dispatched" as const, reason: null };
-  const [arrival] = packBodies([{ ...received, event, executions: [] }]) as [Arrival];
+  const [arrival] = packBodies([{ ...received, event, executions: [] }], hasLz4) as [Arrival];
   return sql.begin(async (tx) => {
     const stored = await storedOrEarlier(tx, arrival, await insertArrivals(tx, [arrival], { replayHours, loops }));
     if (typeof stored === "string" || stored.outcome === "discarded") return { arrival, stored, effect: null };

@@ -45,18 +45,18 @@ export function rowOf(
   };
 }
 
-/** With this many events in one statement, the service is busy: 4 connections that send without a pause reach 3, 16 reach 8. */
+/** With a batch of this many events, the service is busy: 4 connections that send without a pause reach 3, 16 reach 8. */
 const manyEvents = 6;
-/** In bytes. PostgreSQL's own compression needs 1.4 to 2 times the space for longer payloads, and up to 3 times for shorter ones. */
+/** In bytes. lz4 needs 1.4 to 2 times the space for longer payloads, and up to 3 times for shorter ones. */
 const longPayload = 4_000;
 
 /**
- * Packs the payloads of events that are stored in one statement. While the service is busy, PostgreSQL compresses the long ones of
- * events that start nothing, because packing takes a quarter of the processor time of such a webhook. They are the first to be
- * removed. Of an event that starts runs, it takes too little to matter.
+ * Packs the payloads of a batch of events. While the service is busy, a database with lz4 compresses the long ones of events that
+ * start nothing, because packing takes a quarter of the processor time of such a webhook. Packing takes only a small part of the time
+ * of an event that starts runs.
  */
-export function packBodies(arrivals: readonly Arrival[]): Arrival[] {
-  const isBusy = arrivals.length >= manyEvents;
+export function packBodies(arrivals: readonly Arrival[], hasLz4: boolean): Arrival[] {
+  const isBusy = hasLz4 && arrivals.length >= manyEvents;
   return arrivals.map((arrival) => {
     const { event, executions } = arrival;
     const isLeft = isBusy && executions.length === 0 && event.body.byteLength > longPayload;

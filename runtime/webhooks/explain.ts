@@ -11,7 +11,7 @@ import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
-import { commandOf, commandRefusal } from "./command.ts";
+import { commandOf, commandRefusal, pendingReason } from "./command.ts";
 import { type Candidate, type DecisionDeps, decisionOf, missingTask, reasonToDiscard } from "./decide.ts";
 import { authorKey } from "./ending-queries.ts";
 import { instant } from "./event-row.ts";
@@ -20,6 +20,7 @@ import type { IncomingEvent } from "./incoming-event.ts";
 import { limitVerdicts } from "./limits.ts";
 import type { MappingRule, MappingRules, PathRule } from "./mapping-rules.ts";
 import { parseByPath, parseBySource } from "./parse.ts";
+import { repliesTo } from "./replies.ts";
 
 export interface ExplainDeps extends Pick<DecisionDeps, "routing" | "policies"> {
   readonly loops: Pick<DecisionDeps["loops"], "windowSeconds">;
@@ -51,7 +52,8 @@ async function explainWebhook(input: Input<typeof explain>, sql: Sql, deps: Expl
   const { source, event } = incoming;
   const discarded = reasonToDiscard(incoming);
   const command = deps.hasCommands && discarded === null ? commandOf(event) : null;
-  const refusal = command && commandRefusal(command, event.author);
+  const reasonToWait = command && incoming.findStanding ? pendingReason(command, event.author) : null;
+  const refusal = reasonToWait ?? (command && commandRefusal(command, event.author));
   const refused = discarded ?? refusal;
   const accepted = refusal === null ? command : null;
   const mappingResult = await mappingChecks(incoming, deps);
@@ -111,7 +113,8 @@ async function readWebhook(
     const request = { headers, payload };
     const parsed = await parseBySource(connection, request, { standings: deps.standings, log: deps.log, last: true });
     const accounts = parsed.event.actor === null ? [] : await deps.accounts.ofSource(parsed.source);
-    return { incoming: { ...parsed, ...sharedInput, accounts }, checks: [] };
+    const replies = repliesTo(parsed.event, connection, { standings: deps.standings, log: deps.log, trackerUpdates: false });
+    return { incoming: { ...parsed, ...sharedInput, ...replies, accounts }, checks: [] };
   }
   const rules = path === undefined ? deps.rules.byPathOf(input.source) : deps.rules.atPath(path);
   if (rules.length === 0) throw noSuchSource(input);

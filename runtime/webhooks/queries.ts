@@ -177,3 +177,10 @@ export async function findEarlier(
     select id from earlier`;
   return row?.id;
 }
+
+/** Whether the database compresses payloads with lz4. The embedded one and some servers are built without it. */
+export async function compressesWithLz4(sql: Queryable): Promise<boolean> {
+  const [body] = await sql<{ is_lz4: boolean }[]>`
+    select attcompression = 'l' as is_lz4 from pg_attribute where attrelid = 'webhook_events'::regclass and attname = 'body'`;
+  return body?.is_lz4 ?? false;
+}

@@ -73,6 +73,20 @@ test.each([
   expect(body.checks).toContainEqual(expect.objectContaining({ check: "command", passes }));
 });
 
+test("an approval by an author whose standing the platform must say is explained as waiting", async () => {
+  const payload = beta.noteWritten("octo/group/app", 7, "/approve");
+  const { body } = await service.post("/api/tasks/resolve", {
+    source: "beta",
+    headers: { "X-Gitlab-Event": "Note Hook" },
+    payload,
+  });
+  expect(body).toMatchObject({
+    outcome: "discarded",
+    reason: expect.stringMatching(/^\/approve waits for the standing of \w+/),
+    tasks: [],
+  });
+});
+
 test("an explanation gives the outcome and the reason that the event gets", async () => {
   const explained = async (payload: object) => {
     const { body } = await service.post<{ outcome: string; reason: string }>("/api/tasks/resolve", { source: "gamma", payload });

@@ -52,8 +52,13 @@ export function isEmptyFolder(folder: string): boolean {
 
 /** PostgreSQL needs two files of 16 MB to recover from a crash. On a full disk it aborts at the start without a reason. */
 function isFull(folder: string): boolean {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize < 32 * 2 ** 20;
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize < 32 * 2 ** 20;
+  } catch {
+    // The error of the start says what is wrong.
+    return false;
+  }
 }
 
 const fullText = (folder: string): string =>

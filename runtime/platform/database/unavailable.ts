@@ -11,9 +11,10 @@ const unavailable = new Set([
   "57P02",
   "57P03",
   "53300",
-  // statement_timeout, idle_in_transaction_session_timeout, idle_session_timeout
+  // statement_timeout, idle_in_transaction_session_timeout, transaction_timeout, idle_session_timeout
   "57014",
   "25P03",
+  "25P04",
   "57P05",
 ]);
 
@@ -33,11 +34,13 @@ const endsSession = (error: unknown): boolean => {
 };
 
 /**
- * Whether the server refuses sessions until an operator acts, for example because of a wrong password, or a database that is missing
- * or accepts no connections. A start does not wait for that.
+ * SQLSTATEs of a session that the server refuses: a wrong password or setting, a missing right, a database that is missing, was
+ * removed or accepts no connections, another protocol.
  */
-export const isRefusal = (error: unknown): boolean =>
-  endsSession(error) && !unavailable.has(stateOf(error)) && !cannotStore(error) && !isOfPooler(error as object);
+const refusals = /^(28|3D|22|42)|^(55000|57P04|0A000)$/;
+
+/** Whether the server refuses sessions until an operator acts. A start does not wait for that. */
+export const isRefusal = (error: unknown): boolean => endsSession(error) && refusals.test(stateOf(error));
 
 const stateOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";

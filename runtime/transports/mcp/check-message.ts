@@ -44,7 +44,10 @@ export function messageError(body: unknown): Fault | null {
       return { status: 200, body: { jsonrpc: "2.0", id: known, error: { code: ErrorCode.InvalidParams, message: text } } };
     }
   }
-  const ids = messages.flatMap((message) => (message as { id?: string | number }).id ?? []);
+  const ids = messages.flatMap((message) => {
+    const { id, method } = message as { id?: string | number; method?: string };
+    return method === undefined ? [] : (id ?? []);
+  });
   const repeated = ids.find((id, i) => ids.indexOf(id) < i);
   // The list has half a megabyte, and is the same each time.
   if (messages.filter((message) => (message as { method?: unknown }).method === "tools/list").length > 1)
