@@ -73,7 +73,7 @@ test.each([
   expect(body.checks).toContainEqual(expect.objectContaining({ check: "command", passes }));
 });
 
-test("an approval by an author whose standing the platform must say is explained as waiting", async () => {
+test("an approval by an author whose standing must be looked up is explained as waiting", async () => {
   const payload = beta.noteWritten("octo/group/app", 7, "/approve");
   const { body } = await service.post("/api/tasks/resolve", {
     source: "beta",

@@ -123,7 +123,7 @@ async function startConsuming(nats: NatsConnection, { incoming_stream: stream, i
   const { streams, consumers } = await jetstreamManager(nats, { timeout: publishMs });
   const { created } = await streams.info(stream).catch((error) => {
     if (!isMissing(error)) throw error;
-    const text = `NATS has no stream "${stream}", which is the setting incoming_stream. Create it, or correct the setting.`;
+    const text = `NATS has no stream "${stream}". Create it, or correct the setting incoming_stream.`;
     throw new PluginError("unavailable", text, { cause: error });
   });
   try {
