@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 import { runtimeUnderTest } from "./test/harness/process.ts";
 import { blackBoxFiles } from "./test/runner/black-box-files.ts";
 import { LongestFirst } from "./test/runner/longest-first.ts";
+import { atOnce } from "./test/runner/machine-speed.ts";
 import {
   chromium,
   helm,
@@ -21,6 +22,8 @@ const everywhere = ["runtime", "sdk", "schema", "plugins", "examples", "test"].m
 
 requireAll();
 
+const { files, tests } = atOnce(availableParallelism());
+
 export default defineConfig({
   test: {
     // vitest itself runs on Node: only what starts the service says anything about Deno.
@@ -29,9 +32,9 @@ export default defineConfig({
     exclude: ["**/node_modules/**", "runtime/cli/plugin/templates/**"],
     globalSetup: ["test/runner/bundle-service.ts", "test/runner/compiled-code.ts"],
     // Most files start real services, each a process with a database, and more than half of their time is waiting.
-    maxWorkers: Math.max(5, availableParallelism()),
+    maxWorkers: files,
     // Of one file: with more, deadlines of services pass on a slow machine.
-    maxConcurrency: 3,
+    maxConcurrency: tests,
     // The same flag as for services (`test/harness/process.ts`): optimising the embedded database takes longer than its tests.
     execArgv: ["--liftoff-only"],
     // Files of one worker share their modules, because no test changes them, and loading them for each file took a third of the

@@ -98,10 +98,13 @@ describe("filters and the vector index", () => {
   testOnDatabases("a filter starves no search", async (flavour) => {
     const database = await open(flavour);
     const vectors = await openVectors(database, ["memories"], { ...base, dimension }, quiet);
-    await database.sql`
-      insert into memories (id, key, content, scope, agent_id, project_id, embedding)
-      select gen_random_uuid(), 'row-' || n, 'x', 'agent', agent, project, vector::vector
-      from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) e (n int, agent text, project int, vector text)`;
+    // In parts, because each row is added to the vector index, and a statement has a time limit.
+    for (let at = 0; at < rows.length; at += 300)
+      await database.sql`
+        insert into memories (id, key, content, scope, agent_id, project_id, embedding)
+        select gen_random_uuid(), 'row-' || n, 'x', 'agent', agent, project, vector::vector
+        from jsonb_to_recordset(${JSON.stringify(rows.slice(at, at + 300))}::text::jsonb)
+          e (n int, agent text, project int, vector text)`;
     const { memories } = await memoryPgvector.setup({ sql: sqlAccess(database.sql, vectors.nearest), vectors, config: {} });
     for (const match of [{ agent_id: "near" }, { agent_id: "far" }, { project_id: 7 }, { agent_id: "near", project_id: 7 }, {}]) {
       for (const filter of [

@@ -17,8 +17,8 @@ const total = issues * agents.length;
 const dying = [0, 5, 10, 15].map((first) => connections.slice(first, first + 5));
 
 test("200 connected agents, 2,000 tasks, a tenth of the agents killed: every task is completed once, with one comment", {
-  // The sum of its maximum waits.
-  timeout: 300_000,
+  // Its waits end when nothing succeeds any more, so this only ends a test that hangs.
+  timeout: 600_000,
   tags: ["postgres"],
 }, async () => {
   await using database = await freshDatabase("migrated");
@@ -47,7 +47,15 @@ test("200 connected agents, 2,000 tasks, a tenth of the agents killed: every tas
       await eventually(async () => (await succeeded()) >= part, { timeout: 60_000, interval: 100 });
       program.signal("SIGKILL");
     }
-    await eventually(async () => (await succeeded()) === total, { timeout: 90_000, interval: 250 });
+    // However long 2,000 tasks take: on a slow machine, minutes.
+    for (let before = await succeeded(); before < total; )
+      before = await eventually(
+        async () => {
+          const now = await succeeded();
+          return now > before && now;
+        },
+        { timeout: 60_000, interval: 250 },
+      );
     expect(await executions()).toBe(total);
 
     const texts = Array.from({ length: issues }, (_, i) => textsOf(tracker, repo, i + 1));

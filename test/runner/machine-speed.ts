@@ -1,0 +1,24 @@
+/** Milliseconds that `readJson` takes on the machine for which the number of workers was chosen. */
+const expected = 16;
+
+function readJson(): number {
+  const began = performance.now();
+  for (let i = 0; i < 8; i++) JSON.parse(JSON.stringify(Array.from({ length: 5_000 }, (_, at) => ({ at, text: String(at) }))));
+  return performance.now() - began;
+}
+
+/** How many times longer this machine takes than that one, in a tenth of a second. Half as fast: 2. */
+function slowness(): number {
+  const [, , median = expected] = Array.from({ length: 5 }, readJson).sort((one, other) => one - other);
+  return median / expected;
+}
+
+/**
+ * How much runs at the same time: files, and tests of one file. On a slow machine, waits are a smaller part of the time, and the
+ * deadlines of services and plugins pass sooner if many processes share its cores.
+ */
+export function atOnce(cores: number): { files: number; tests: number } {
+  const slow = slowness();
+  const files = slow < 2 ? 5 : slow < 3 ? 4 : 3;
+  return { files: Math.max(files, cores), tests: files === 5 ? 3 : 2 };
+}
