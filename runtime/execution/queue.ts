@@ -162,36 +162,46 @@ class ExecutionQueue {
 
   /** Claims as many executions as there are free slots. Returns how long to sleep before the next claim, milliseconds. */
   async #claim(isWoken: () => boolean): Promise<number> {
-    const { sql, log, concurrency, leaseSeconds, breakers } = this.#options;
+    const { log, concurrency, breakers } = this.#options;
     this.#idle = false;
     await this.#leased.release().catch((error) => log.warn("failed to release interrupted executions", { error }));
     await this.#gather();
     // A stop may have begun meanwhile: the executions that it interrupted must not be claimed again here.
     const free = this.#stopping.signal.aborted ? 0 : Math.min(maxClaimed, concurrency - this.#leased.size);
+    if (free <= 0) return sweepMs;
+    const claimed = await this.#claimInto(free);
+    if (claimed === free) return 0;
+    if (claimed > 0 && (isWoken() || breakers.any || this.#leased.size >= busyExecutions)) return minSleepMs;
+    return this.#untilDue(claimed);
+  }
+
+  /** Claims at most this many executions and starts them. Returns their number. */
+  async #claimInto(free: number): Promise<number> {
+    const { sql, leaseSeconds } = this.#options;
     const askedAt = performance.now();
-    if (free > 0) this.#claimedAt = askedAt;
-    const claimedExecutions = free > 0 ? await claimExecutions(sql, this.#request(free)) : [];
+    this.#claimedAt = askedAt;
+    const claimedExecutions = await claimExecutions(sql, this.#request(free));
     for (const execution of claimedExecutions) {
       if (execution.state === "running") this.#start(execution, new Lease(leaseSeconds, askedAt));
       else await this.#options.onHeld(execution);
     }
-    if (free > 0) {
-      this.#share.recordClaim(this.#leased.executions());
-      this.#isFull = claimedExecutions.length === free;
-    }
+    this.#share.recordClaim(this.#leased.executions());
+    this.#isFull = claimedExecutions.length === free;
     if (claimedExecutions.length > 0) this.#recheckMs = minSleepMs;
-    if (claimedExecutions.length > 0 && claimedExecutions.length === free) return 0;
-    if (claimedExecutions.length > 0 && (isWoken() || breakers.any || this.#leased.size >= busyExecutions)) return minSleepMs;
-    if (free === 0) return sweepMs;
+    return claimedExecutions.length;
+  }
+
+  /** How long to sleep after a claim that left slots free: until the next execution or probe is due, milliseconds. */
+  async #untilDue(claimed: number): Promise<number> {
+    const { sql, breakers } = this.#options;
     const probe = await this.#probe();
-    // Fewer executions are due than there are slots: find out when the next one is due.
     const due = await nextDue(sql);
     if (due === null || due > 0) {
       // Executions that wait for a breaker are not due, but one may become due when a running execution ends.
       this.#idle = !breakers.any;
       return Math.min(sweepMs, Math.max(minSleepMs, Math.min(due ?? sweepMs, probe ?? sweepMs)));
     }
-    if (claimedExecutions.length > 0) return minSleepMs;
+    if (claimed > 0) return minSleepMs;
     // An execution is due but waits for another one of its subject, possibly on another replica: look again, less and less often.
     const again = this.#recheckMs;
     this.#recheckMs = Math.min(maxRecheckMs, 2 * again);

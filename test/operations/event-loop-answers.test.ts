@@ -2,6 +2,7 @@ import { afterAll, beforeAll, test } from "vitest";
 import type { ToolCall } from "../../examples/demo/chat.ts";
 import { type LoopbackServer, startLoopback } from "../../examples/demo/loopback-server.ts";
 import { type Model, startModel } from "../../examples/demo/model.ts";
+import { issueOpened } from "../harness/alpha-payloads.ts";
 import { here, jsonAround } from "../harness/fillings.ts";
 import { runtimeUnderTest } from "../harness/process.ts";
 import { type Door, door, few, type MeasuredService, mebibyte, startMeasuredService } from "../harness/stall-doors.ts";
@@ -81,6 +82,8 @@ async function chat(called: readonly ToolCall[]): Promise<number> {
 }
 
 const issue = { issue: "outside/a#1" };
+/** What alpha answers, with more members. Beta's answers are no issues, so they are requested again. */
+const alphaIssue = { ...(issueOpened({ repo: "outside/a", number: 1 }).issue as object), comments: 0 };
 const answers = (name: string, takes: Door["takes"], run: Door["run"]) => door(name, takes, run, few);
 const doors: readonly Door[] = [
   answers("an MCP server's text", "text", ({ text }) =>
@@ -101,8 +104,12 @@ const doors: readonly Door[] = [
   }),
   answers("members of an endpoint", "members", ({ members }) => execute("outside.endpoint", members)),
   answers("a list of an endpoint", "list", ({ list }) => execute("outside.endpoint", list)),
-  answers("members of alpha", "members", ({ members }) => execute("alpha.get_issue", members, issue)),
-  answers("a list of alpha", "list", ({ list }) => execute("alpha.get_issue", jsonAround({ list: here }, list), issue)),
+  answers("members of alpha's issue", "members", ({ members }) =>
+    execute("alpha.get_issue", jsonAround({ ...alphaIssue, members: here }, members), issue),
+  ),
+  answers("a list of alpha's issue", "list", ({ list }) =>
+    execute("alpha.get_issue", jsonAround({ ...alphaIssue, list: here }, list), issue),
+  ),
   answers("members of beta", "members", ({ members }) => execute("beta.get_issue", members, issue)),
   answers("a list of beta", "list", ({ list }) => execute("beta.get_issue", list, issue)),
   answers("members in a model's call", "members", ({ members }) =>

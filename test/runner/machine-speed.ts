@@ -19,6 +19,6 @@ function slowness(): number {
  */
 export function atOnce(cores: number): { files: number; tests: number } {
   const slow = slowness();
-  const files = slow < 2 ? 5 : slow < 3 ? 4 : 3;
+  const files = slow < 2 ? 5 : 4;
   return { files: Math.max(files, cores), tests: files === 5 ? 3 : 2 };
 }
