@@ -109,6 +109,48 @@ export function keyboardOnly(opened: () => Opened): void {
       await page.close();
     }),
   );
+
+  test("keyboard only: a form and a button without a dialog keep the focus, and so does the way back", async () => {
+    const { tab } = opened();
+    const { page } = tab;
+    await tab.open("/console/routing");
+    await tab.sees("What would an event start?");
+    const fields = { source: "alpha", event: "issues", action: "opened" };
+    for (const [name, value] of Object.entries(fields)) await page.type(`input[name="${name}"]`, value);
+    await page.keyboard.press("Enter");
+    await tab.sees("Fires issue.created, which starts triage.");
+    await page.waitForFunction(() => (document.activeElement as HTMLInputElement | null)?.name === "action");
+    await tab.open("/console/runs?state=failed&q=no+run+says+this");
+    await tabTo(page, "Restart all");
+    await page.keyboard.press("Enter");
+    await tab.sees("None of these can be changed this way.");
+    await returnsTo(page, "Restart all");
+    await tab.open("/console/runs");
+    await tabTo(page, "triage");
+    await page.keyboard.press("Enter");
+    await tab.sees("Where it came from");
+    await page.goBack();
+    await tab.sees("Agent");
+    await page.waitForFunction(() => document.activeElement?.id === "content");
+  });
+
+  test("keyboard only: a text is copied where browsers have no clipboard API", async () => {
+    const { world, tab } = opened();
+    const beside = await openBeside(tab, world.service.url);
+    await beside.page.evaluateOnNewDocument(() => {
+      Object.defineProperty(navigator, "clipboard", { value: undefined });
+      addEventListener("copy", ({ target }) => {
+        (globalThis as { copied?: string }).copied = (target as HTMLTextAreaElement).value;
+      });
+    });
+    await beside.open("/console/connections");
+    await tabTo(beside.page, "Copy webhook URL");
+    await beside.page.keyboard.press("Enter");
+    await beside.sees("Copied");
+    expect(await beside.page.evaluate(() => (globalThis as { copied?: string }).copied)).toMatch(/\/webhook\/\w+$/);
+    await returnsTo(beside.page, "Copied");
+    await beside.page.close();
+  });
 }
 
 /** Presses Tab until the element with this name has the focus. Each element on the way must show that it has it. */

@@ -55,7 +55,10 @@ function Health({ status }: { status: Status }) {
   return (
     <div class="card verdict">
       <p>
-        <State of="service" state={status.state} /> {paused ?? sentence} <span class="soft">{problems.length > 0 && next}</span>
+        <span role="status">
+          <State of="service" state={status.state} /> {paused ?? sentence}
+        </span>{" "}
+        <span class="soft">{problems.length > 0 && next}</span>
       </p>
       <Checks checks={problems} />
       {okChecks.length > 0 && (

@@ -92,8 +92,10 @@ function Verdict({ run }: { run: TaskExecutionWithTranscript }) {
   return (
     <div class="card verdict">
       <p>
-        <State of="run" state={run.state} /> {run.dry_run && <State of="step" state="dry_run" />}{" "}
-        {wait ? <Prose text={wait} /> : runSentence(run)}{" "}
+        <span role="status">
+          <State of="run" state={run.state} /> {run.dry_run && <State of="step" state="dry_run" />} {!wait && runSentence(run)}
+        </span>{" "}
+        {wait && <Prose text={wait} />}{" "}
         {run.held_until && (
           <span class="soft">
             It will be queued again <Time at={run.held_until} />.

@@ -29,10 +29,11 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 }
 
 /**
- * A browser returns the focus only if the dialog is closed before it is removed. If the opener no longer exists, for example
- * because a proposal is decided, the focus moves to the content and not to the start of the page.
+ * Returns the focus to the element that had it before a dialog, or before the element was disabled: a browser does so only if a
+ * dialog is closed before it is removed. If the element no longer exists, for example because a proposal is decided, the focus
+ * moves to the content and not to the start of the page.
  */
-function returnFocus(opener: Element | null): void {
+export function returnFocus(opener: Element | null): void {
   if (document.activeElement !== document.body) return;
   if (opener instanceof HTMLElement) opener.focus();
   if (document.activeElement === document.body) document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
@@ -64,14 +65,18 @@ export function ActionButton({ label, confirm, run, done, kind = "plain", needs,
   const [isOpen, setOpen] = useState(false);
   const [state, setState] = useState<{ busy: boolean; error?: string; done?: string }>({ busy: false });
   const perform = async () => {
+    const pressed = document.activeElement;
     setState({ busy: true });
     try {
       await run();
       setState(done ? { busy: false, done } : { busy: false });
       setOpen(false);
+      // The dialog returns the focus itself.
+      if (isOpen) return;
     } catch (error) {
       setState({ busy: false, error: error instanceof CallError ? error.message : String(error) });
     }
+    setTimeout(() => returnFocus(pressed));
   };
   const lacks = needs !== undefined && !rights.value[needs];
   const { disabled = false, why } = lacks ? { disabled: true, why: missingRight[needs] } : others;
@@ -86,11 +91,9 @@ export function ActionButton({ label, confirm, run, done, kind = "plain", needs,
       <button type="button" class={kind} disabled={disabled || state.busy} title={disabled ? why : undefined} onClick={press}>
         {label}
       </button>
-      {state.done && (
-        <span role="status" class="done">
-          {state.done}
-        </span>
-      )}
+      <span role="status" class="done">
+        {state.done}
+      </span>
       {!isOpen && errorText}
       {isOpen && (
         <Dialog title={`${label}?`} onClose={() => setOpen(false)}>

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { CallError } from "../api/call.ts";
 import { type Right, rights } from "../api/session.ts";
+import { returnFocus } from "./dialog.tsx";
 
 interface FormProps {
   /** Label of the button. */
@@ -21,6 +22,7 @@ export function Form({ label, run, done = "Saved", needs, children, aside }: For
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const values = new FormData(event.currentTarget as HTMLFormElement);
+    const active = document.activeElement;
     setState({ busy: true });
     try {
       await run(values);
@@ -28,6 +30,7 @@ export function Form({ label, run, done = "Saved", needs, children, aside }: For
     } catch (error) {
       setState({ busy: false, error: error instanceof CallError ? error.message : String(error) });
     }
+    setTimeout(() => returnFocus(active));
   };
   return (
     <form class="fields" onSubmit={submit} onInput={() => state.done && setState({ busy: false })}>

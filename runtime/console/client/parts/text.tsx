@@ -43,15 +43,32 @@ export function Block({ text, label }: { text: string; label?: string }) {
 export const asText = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? ""));
 
 export function Copy({ text, label = "Copy" }: { text: string; label?: string }) {
-  const [done, setDone] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text).catch(() => {});
-    setDone(true);
-    setTimeout(() => setDone(false), 1_500);
+  const [result, setResult] = useState<"Copied" | "Not copied: select the text" | null>(null);
+  const copy = async (button: HTMLElement) => {
+    setResult((await isCopied(text, button)) ? "Copied" : "Not copied: select the text");
+    setTimeout(() => setResult(null), 1_500);
   };
   return (
-    <button type="button" class="quiet small" onClick={copy}>
-      <span aria-live="polite">{done ? "Copied" : label}</span>
+    <button type="button" class="quiet small" onClick={(event) => void copy(event.currentTarget)}>
+      <span aria-live="polite">{result ?? label}</span>
     </button>
   );
+}
+
+/** Over HTTP, except on this machine, browsers have no clipboard API: there, the text of a field is copied. */
+async function isCopied(text: string, button: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = document.createElement("textarea");
+    field.className = "sr";
+    field.value = text;
+    button.after(field);
+    field.select();
+    const isDone = document.execCommand("copy");
+    field.remove();
+    button.focus();
+    return isDone;
+  }
 }

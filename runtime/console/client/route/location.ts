@@ -18,7 +18,9 @@ const readPlace = (): Place => {
 export const place = signal<Place>(readPlace());
 export const query = computed(() => place.value.query);
 addEventListener("popstate", () => {
+  const before = place.value.path;
   place.value = readPlace();
+  if (place.value.path !== before) focusContent();
 });
 
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
@@ -38,8 +40,11 @@ export function navigate(url: string, { replace = false }: { replace?: boolean }
   place.value = readPlace();
   if (place.value.path === before) return;
   scrollTo(0, 0);
-  document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
+  focusContent();
 }
+
+/** Another page begins at its content: the link that opened it no longer exists. */
+const focusContent = () => document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
 
 /** The same page with other filters; null removes one. */
 export function setQuery(members: Query): void {
