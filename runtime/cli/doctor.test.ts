@@ -94,6 +94,9 @@ test("doctor names what is left to do for a plugin", () => {
   expect(problemsOf({ ...found, plugins: [{ ...linear, settings: [setting, own] }], accounts: [{ source: "linear" }] })).toEqual([
     `linear is missing the settings signing_secret: signalbox plugin configure linear --settings '{"signing_secret": "..."}'`,
   ]);
+  expect(problemsOf({ ...good, plugins: [{ ...linear, settings: [setting, own] }] })).toEqual([
+    `linear is missing the settings token, signing_secret: signalbox plugin configure linear --settings '{"token": "...", "signing_secret": "..."}'`,
+  ]);
   const optional = { ...setting, secret: true, required: false };
   expect(problemsOf({ ...good, plugins: [{ ...linear, settings: [optional] }] })).toEqual([]);
 });
@@ -106,6 +109,11 @@ test("doctor names a source whose secret is missing or different at the platform
   ];
   expect(problemsOf({ ...good, refusals: [...refused, ...good.refusals] })).toEqual([
     "2 webhooks of alpha were refused in the last day: the signature does not match. The webhook on the platform and ALPHA_WEBHOOK_SECRET (or webhook_secret of its integration) must have the same secret.",
+  ]);
+  const linear = { id: "linear-tracker", sources: ["linear"], settings: [], waiting: null };
+  const ofPlugin = [{ source: "linear", reason: "missing header Linear-Signature" }];
+  expect(problemsOf({ ...good, plugins: [linear], refusals: ofPlugin })).toEqual([
+    "A webhook of linear was refused in the last day: missing header Linear-Signature. The webhook on the platform and the settings of the plugin linear-tracker (or its integration) must have the same secret.",
   ]);
 });
 

@@ -65,7 +65,7 @@ export function problemsOf(configuration: ServiceConfiguration): string[] {
     ...unknownTriggers(configuration),
     ...unknownActions(configuration),
     ...unknownTools(configuration),
-    ...wrongSecrets(configuration.refusals),
+    ...wrongSecrets(configuration),
     ...configuration.plugins.flatMap((one) =>
       stepsFor(
         one,
@@ -167,11 +167,15 @@ function withSuggestion(name: string, names: readonly string[]): string {
 const aboutSecrets = /signature|token|secret|authentic|verif/i;
 
 /** A source whose webhooks have no signature, or one from another secret. */
-function wrongSecrets(refused: ServiceConfiguration["refusals"]): string[] {
-  const found = refused.filter(({ reason }) => aboutSecrets.test(reason ?? ""));
+function wrongSecrets({ refusals, plugins }: Pick<ServiceConfiguration, "refusals" | "plugins">): string[] {
+  const found = refusals.filter(({ reason }) => aboutSecrets.test(reason ?? ""));
   return [...Map.groupBy(found, ({ source }) => source)].map(([source, [newest, ...others]]) => {
     const count = others.length === 0 ? "A webhook" : `${others.length + 1} webhooks`;
-    return `${count} of ${source} ${others.length === 0 ? "was" : "were"} refused in the last day: ${newest?.reason?.replace(/^The webhook was refused: /, "")}. The webhook on the platform and ${source.toUpperCase()}_WEBHOOK_SECRET (or webhook_secret of its integration) must have the same secret.`;
+    const plugin = plugins.find(({ sources }) => sources.includes(source));
+    const secret = plugin
+      ? `the settings of the plugin ${plugin.id} (or its integration)`
+      : `${source.toUpperCase()}_WEBHOOK_SECRET (or webhook_secret of its integration)`;
+    return `${count} of ${source} ${others.length === 0 ? "was" : "were"} refused in the last day: ${newest?.reason?.replace(/^The webhook was refused: /, "")}. The webhook on the platform and ${secret} must have the same secret.`;
   });
 }
 

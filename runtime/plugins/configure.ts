@@ -60,7 +60,8 @@ const refusedText = (code: string, message: string): string =>
 export function requireSettings(manifest: BuiltManifest, settings: Settings): void {
   const missing = settingsToStart(manifest).filter((name) => !Object.hasOwn(settings, name));
   if (missing.length === 0) return;
-  const how = `PUT /api/plugins/${manifest.id}/settings, or signalbox plugin configure ${manifest.id} --settings '{"${missing[0]}": "..."}'`;
+  const settingsText = missing.map((name) => `"${name}": "..."`).join(", ");
+  const how = `PUT /api/plugins/${manifest.id}/settings, or signalbox plugin configure ${manifest.id} --settings '{${settingsText}}'`;
   throw problem(
     "conflict",
     `${manifest.id} does not start without the settings ${missing.join(", ")}. Set them, then approve it: ${how}`,

@@ -62,7 +62,8 @@ export function stepsFor({ id, settings, waiting }: Pick<PluginEntity, "id" | "s
   const missing = settings
     .filter(({ required, set, of_account }) => required && !set && !(of_account && hasAccount))
     .map(({ name }) => name);
-  const configure = `signalbox plugin configure ${id} --settings '{"${missing[0]}": "..."}'`;
+  const settingsText = missing.map((name) => `"${name}": "..."`).join(", ");
+  const configure = `signalbox plugin configure ${id} --settings '{${settingsText}}'`;
   return [
     ...(missing.length > 0 ? [`${id} is missing the settings ${missing.join(", ")}: ${configure}`] : []),
     ...(waiting ? [`${id} ${waiting.version} waits for approval: signalbox plugin permissions ${id}`] : []),
