@@ -13,7 +13,9 @@ export const integer = (fallback: number, min: number, max: number) =>
     .default(fallback);
 export const yesNo = (fallback: boolean) =>
   z
-    .enum(["true", "false", "1", "0", "yes", "no"])
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(["true", "false", "1", "0", "yes", "no"]))
     .transform((word) => ["true", "1", "yes"].includes(word))
     .default(fallback);
 export const items = z.string().transform((value) =>

@@ -1,4 +1,4 @@
-import { readPrices } from "../budgets/prices.ts";
+import { pricesOf } from "../budgets/prices.ts";
 import { createLlm } from "../llm/client.ts";
 import { startDiscovery } from "../mcp-servers/discovery.ts";
 import { mcpTools } from "../mcp-servers/tools.ts";
@@ -59,7 +59,7 @@ export async function conversationOf(core: Core, { fetch }: Network, plugins: Pl
     outbox: await openOutbox(core, plugins),
     llm: baseUrl ? createLlm({ fetch, baseUrl, apiKey, timeoutMs: timeoutSeconds * 1000 }) : null,
     defaultModel: config.LLM_MODEL,
-    prices: readPrices(config.MODEL_PRICES, core.warn),
+    prices: pricesOf(config.MODEL_PRICES ?? {}, core.warn),
     maxToolRounds: config.LLM_MAX_TOOL_ROUNDS,
     trackerUpdates: config.TRACKER_UPDATES_ENABLED,
   };

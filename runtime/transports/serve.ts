@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createSecureContext } from "node:tls";
 import { getRequestListener } from "@hono/node-server";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { get as health } from "@signalbox/schema/health";
@@ -218,7 +219,9 @@ function tlsOf({ GRPC_TLS_CERT: cert, GRPC_TLS_KEY: key }: Config) {
   if (!cert && !key) return {};
   if (!cert || !key) throw new ConfigError("GRPC_TLS_CERT and GRPC_TLS_KEY: set both or neither");
   try {
-    return { tls: { cert: readFileSync(cert), key: readFileSync(key) } };
+    const tls = { cert: readFileSync(cert), key: readFileSync(key) };
+    createSecureContext(tls);
+    return { tls };
   } catch (error) {
     throw new ConfigError(`GRPC_TLS_CERT and GRPC_TLS_KEY: ${messageOf(error)}`);
   }

@@ -45,6 +45,7 @@ test("bad values stop the start, with one line for each, and secrets are not sho
     TRUSTED_PROXIES: "10.0.0.0/99",
     API_KEYS: "key-of-an-admin",
     ALLOWED_HOSTS: "https://app.example.com",
+    MODEL_PRICES: '{"gpt-4o": "cheap"}',
   });
   expect(code).toBe(1);
   const [title, ...lines] = logs.trim().split("\n");
@@ -59,6 +60,7 @@ test("bad values stop the start, with one line for each, and secrets are not sho
     "LLM_BASE_URL",
     "LLM_MAX_TOOL_ROUNDS",
     "LLM_TIMEOUT_SECONDS",
+    "MODEL_PRICES",
     "PORT",
     "SIGNALBOX_ROLE",
     "TRACKER_UPDATES_ENABLED",
@@ -91,7 +93,7 @@ test("a database that is missing stops the start at once", { tags: ["postgres"] 
   expect(logs.trim()).toBe('DATABASE_URL: the database refuses connections: database "no-such-database" does not exist');
 });
 
-test("a folder that is a file and a port that is taken stop the start with one line", async () => {
+test("a folder that is a file, a port that is taken and files without a certificate stop the start with one line", async () => {
   const folder = await refusedStart({ DATA_DIR: "./.env" }, "DATABASE_URL=\n");
   expect([folder.code, folder.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^DATA_DIR: .*EEXIST/)]);
   await using database = anyDatabase() === "postgres" ? await freshDatabase() : null;
@@ -101,6 +103,9 @@ test("a folder that is a file and a port that is taken stop the start with one l
   const where = database ? { DATABASE_URL: database.url } : {};
   const busy = await refusedStart({ ...where, HOST: "127.0.0.1", PORT: String(port), ALPHA_WEBHOOKSECRET: "x" });
   taken.close();
+  const files = { GRPC_TLS_CERT: "./.env", GRPC_TLS_KEY: "./.env" };
+  const noCertificate = await refusedStart({ ...where, HOST: "127.0.0.1", ...files }, "LLM_MODEL=small\n");
+  expect(noCertificate.logs.trim().split("\n").at(-1)).toMatch(/^GRPC_TLS_CERT and GRPC_TLS_KEY: .*PEM/);
   expect(busy.logs).toContain("ALPHA_WEBHOOKSECRET is not a variable of Signalbox; did you mean ALPHA_WEBHOOK_SECRET?");
   expect(busy.logs).not.toMatch(/migration/i);
   expect([busy.code, busy.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^PORT: .*EADDRINUSE/)]);
@@ -204,6 +209,7 @@ test("the configuration in effect names the source of each value and shows no se
       ALPHA_TOKEN: hidden,
       LLM_BASE_URL: `http://operator:${hidden}@127.0.0.1:9/v1`,
       LLM_MODEL: "small",
+      TRACKER_UPDATES_ENABLED: "False",
       PLUGIN_CLOCK__ZONE: hidden,
     },
   });
@@ -219,6 +225,7 @@ test("the configuration in effect names the source of each value and shows no se
   expect(of("LLM_MODEL")).toMatchObject({ value: "small", default: "gpt-4o-mini", source: "environment", secret: false });
   expect(of("ALPHA_TOKEN")).toMatchObject({ value: "********", default: null, source: "environment", secret: true });
   expect(of("LLM_BASE_URL")?.value).toBe("http://********@127.0.0.1:9/v1");
+  expect(of("TRACKER_UPDATES_ENABLED")?.value).toBe("false");
   expect(of("BUDGET_RUN_TOKENS")).toMatchObject({ value: "500000", source: "default", secret: false });
   expect(of("PLUGIN_CLOCK__ZONE")).toMatchObject({ value: "********", source: "environment", secret: true });
   await service.stop();

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { amount, integer, list, maxTokens, minStanding, yesNo } from "../config-values.ts";
+import { modelPrices } from "../model-prices.ts";
 
 /** What may start a run, and what a run may use and write. */
 export const trust = {
@@ -39,8 +40,7 @@ export const trust = {
   BUDGET_DAY_TOKENS: integer(0, 0, maxTokens).describe("Tokens that the service can use in a day. 0: no limit."),
   BUDGET_DAY_USD: amount(0).describe("US dollars that the service can spend in a day. 0: no limit."),
   BUDGET_MONTH_USD: amount(0).describe("US dollars that the service can spend in a calendar month. 0: no limit."),
-  MODEL_PRICES: z
-    .string()
+  MODEL_PRICES: modelPrices
     .optional()
     .describe(
       'US dollars per million tokens by model, as JSON or the path of a JSON file: `{"gpt-4o": {"input": 2.5, "output": 10}}`. Used if the LLM proxy reports no cost.',
