@@ -44,17 +44,28 @@ export async function updateProject(
 
 /**
  * Also ends its pause, which would have no effect but remain in the status. The executions that the pause kept from starting are
- * held, because an operator stopped them: an operator can release or cancel them. Locks the project first, so that no webhook stores
- * an execution of it meanwhile.
+ * held, because an operator stopped them: an operator can release or cancel them. Those that run end their attempt, and are held
+ * instead of retried. Locks the project first, so that no webhook stores an execution of it meanwhile.
  */
 export async function deleteProject(sql: Sql, id: number): Promise<boolean> {
   return sql.begin(async (transaction) => {
     await transaction`select 1 from projects where id = ${id} for update`;
     await transaction`
-      with ended as (delete from pauses where scope = 'project' and id = ${String(id)} returning reason)
-      update task_executions e set state = 'held', waiting_for = ${releaseByOperator}, held_until = null,
-        held_reason = 'project ' || ${String(id)} || ' was paused when it was deleted: ' || ended.reason
-      from ended where e.project_id = ${id} and (e.state = 'queued' or (e.state = 'held' and e.held_until is not null))`;
+      with ended as (delete from pauses where scope = 'project' and id = ${String(id)} returning reason),
+      stopped as (
+        select e.id, 'project ' || ${String(id)} || ' was paused when it was deleted: ' || ended.reason as why
+        from task_executions e, ended
+        where e.project_id = ${id} and (e.state in ('queued', 'running')
+          or (e.state = 'held' and (e.held_until is not null or e.blocked_by is not null)))
+        order by e.id for update of e
+      )
+      update task_executions e set
+        state = case when e.state = 'running' then e.state else 'held' end,
+        hold_on_retry = case when e.state = 'running' then s.why end,
+        held_reason = case when e.state = 'running' then e.held_reason else s.why end,
+        waiting_for = case when e.state = 'running' then e.waiting_for else ${releaseByOperator} end,
+        held_until = null
+      from stopped s where e.id = s.id`;
     return (await transaction`delete from projects where id = ${id} returning id`).length > 0;
   });
 }

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 6a03b6f6cf6751d2
+-- Made from 85ac92eb71e9f050
 
 create extension if not exists vector;
 
@@ -350,6 +350,24 @@ begin
       returning subject, hops
     )
     select c.subject, c.hops, case when t.answers then t.execution_id end from counted c join touched t using (subject);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION hold_on_retry()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if new.state in ('queued', 'held') then
+    new.state := 'held';
+    new.held_reason := new.hold_on_retry;
+    new.held_until := null;
+    new.waiting_for := 'a release by an operator';
+    new.offered_to := null;
+    new.offered_until := null;
+  end if;
+  new.hold_on_retry := null;
+  return new;
 end $function$
 ;
 
@@ -1276,6 +1294,7 @@ create table task_executions (
   packed_content bytea,
   packed_result bytea,
   answer_step integer,
+  hold_on_retry text,
   constraint task_executions_pkey PRIMARY KEY (id),
   constraint task_executions_event_id_task_id_key UNIQUE (event_id, task_id)
 );
@@ -1718,6 +1737,7 @@ alter table write_checks add constraint write_checks_step_id_fkey FOREIGN KEY (s
 
 CREATE TRIGGER execution_history AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN ((((new.state = 'queued'::text) AND (old.state = ANY (ARRAY['failed'::text, 'running'::text, 'held'::text]))) OR ((new.state = 'held'::text) AND (old.state <> 'held'::text)))) EXECUTE FUNCTION keep_execution_history();
 CREATE TRIGGER execution_history_of_new AFTER INSERT ON task_executions FOR EACH ROW WHEN ((new.state = 'held'::text)) EXECUTE FUNCTION keep_execution_history();
+CREATE TRIGGER hold_on_retry BEFORE UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.hold_on_retry IS NOT NULL) AND (old.state = 'running'::text) AND (new.state <> 'running'::text))) EXECUTE FUNCTION hold_on_retry();
 CREATE TRIGGER reject_proposals AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state = 'cancelled'::text) AND (old.state <> 'cancelled'::text) AND (old.attempts > 0))) EXECUTE FUNCTION reject_proposals();
 CREATE TRIGGER show_sign AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state <> old.state) AND new.has_sign AND (NOT new.dry_run) AND (new.state = ANY (ARRAY['waiting'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text])))) EXECUTE FUNCTION show_sign();
 CREATE TRIGGER task_executions_replace_snapshots BEFORE INSERT ON task_executions FOR EACH ROW WHEN ((new.snapshot AND (new.subject IS NOT NULL))) EXECUTE FUNCTION replace_snapshots();
