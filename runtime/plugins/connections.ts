@@ -36,7 +36,7 @@ const namedSettings = ({ settings, rawSettings }: Connection): Record<string, un
   Object.fromEntries(Object.entries(settings).filter(([name]) => Object.hasOwn(rawSettings, name)));
 
 /** The facts that determine which account an execution uses. */
-interface AccountChoice {
+export interface AccountChoice {
   /** Path segment of the webhook that started the execution. */
   readonly slug: string | null;
   readonly project_id: number | null;

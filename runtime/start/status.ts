@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { listIntegrations } from "../integrations/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
+import type { Connection } from "../plugins/connections.ts";
 import { Board, type Probe } from "../status/board.ts";
 import {
   agentSecretsProbe,
@@ -9,7 +10,6 @@ import {
   fullness,
   partProbe,
   pluginProbe,
-  postsProbe,
   queuesProbe,
   replicasProbe,
   retentionProbe,
@@ -17,6 +17,7 @@ import {
   storedProbes,
   workersProbe,
 } from "../status/local-probes.ts";
+import { postsProbe } from "../status/posts-probe.ts";
 import { listPreviousUses } from "../status/queries.ts";
 import { connectionProbe, embedderProbe, hostOf, modelProbe } from "../status/remote-probes.ts";
 import { startHeartbeat } from "../status/replica.ts";
@@ -91,7 +92,7 @@ function probesOf({ core, requiredParts, network, resources, plugins, background
     pluginProbe(plugins.manager),
     ...(config.SIGNALBOX_ROLE === "api" ? [workersProbe(sql)] : []),
     ...storedProbes(sql),
-    postsProbe(sql),
+    postsProbe(sql, ({ source, agent_id, ...work }) => accountIdOf(plugins.connections.forExecution(source, work, agent_id))),
     replicasProbe(sql, silentSecondsOf(core)),
     settingsProbe(sql),
     credentialsProbe(sql, vault),
@@ -102,6 +103,10 @@ function probesOf({ core, requiredParts, network, resources, plugins, background
       : []),
   ];
 }
+
+/** Posts with credentials that cannot be used count for the environment. */
+const accountIdOf = (connection: Promise<Connection | null>): Promise<string> =>
+  connection.then((one) => one?.id ?? "environment").catch(() => "environment");
 
 /**
  * The accounts from the environment that have all required settings, and those of the integrations whose credentials can be used.

@@ -15,7 +15,6 @@ import {
   listKnowledge,
   listMcpServers,
   listPolls,
-  listRefusedPosts,
   listReplicaSettings,
   listReplicas,
 } from "./queries.ts";
@@ -64,18 +63,6 @@ export const storedProbes = (sql: Sql): Probe[] => [
   { name: "mcp", everyMs, run: async () => findingsOf("mcp", await listMcpServers(sql)) },
   { name: "knowledge", everyMs, run: async () => findingsOf("knowledge", await listKnowledge(sql)) },
 ];
-
-/** Sources that refuse comments but are available, so that no execution waits for them; no check if there are none. */
-export const postsProbe = (sql: Sql): Probe => ({
-  name: "posts",
-  everyMs,
-  run: async () =>
-    (await listRefusedPosts(sql)).map(({ source, executions, issues, error }): Finding => {
-      const failed = `${executions} executions on ${issues} issues failed to post to ${source} in the last hour`;
-      const message = `${failed}. Latest error: ${error.replace(/\.$/, "")}. Correct the cause, then restart them`;
-      return { name: `posts:${source}`, state: "degraded", message };
-    }),
-});
 
 /** Whether any replica runs executions; for a replica that does not itself. */
 export const workersProbe = (sql: Sql): Probe => ({

@@ -8,6 +8,7 @@ import { handle } from "../platform/operation.ts";
 import { version } from "../platform/version.ts";
 import type { Board } from "./board.ts";
 import { integrationNames, listConnectedAgents, listReplicas, readQueue } from "./queries.ts";
+import { accountName } from "./remote-probes.ts";
 
 export interface StatusParts {
   readonly board: Pick<Board, "read">;
@@ -61,8 +62,8 @@ async function openBreakers(sql: Sql): Promise<NamedBreaker[]> {
 
 function checkOf(key: string, names: ReadonlyMap<string, string>): string {
   if (key === "model") return key;
-  const [, source, id = ""] = key.split(" ");
-  return id === "environment" ? `connection:${source}` : `connection:${names.get(id) ?? source} (${id})`;
+  const [, source = "", id = ""] = key.split(" ");
+  return `connection:${accountName(source, id, names)}`;
 }
 
 /** Failures of executions take precedence over the checks of this replica. */

@@ -98,42 +98,6 @@ export const listPolls = (sql: Queryable): Promise<LastRun[]> =>
     from poll_sources, up, lateral (select greatest(next_poll_at, up.since) < now() - interval '10 minutes' as is_late) l
     where enabled order by last_error is null, not is_late, id limit 100`;
 
-export interface RefusedPosts {
-  readonly source: string;
-  readonly executions: number;
-  readonly issues: number;
-  /** That of the latest failure. */
-  readonly error: string;
-}
-
-/**
- * The sources at which executions on at least two issues failed to post in the last hour, if none has posted since then. One issue alone
- * may be locked or deleted.
- */
-export const listRefusedPosts = (sql: Queryable): Promise<RefusedPosts[]> =>
-  sql<RefusedPosts[]>`
-    with issues as (
-      select e.source, e.subject, count(*) as executions, max(e.finished_at) as last,
-        (array_agg(post.error order by e.finished_at desc))[1] as error
-      from task_executions e cross join lateral (
-        select kind, error from execution_steps where execution_id = e.id order by seq desc limit 1
-      ) post
-      where e.state = 'failed' and e.finished_at > now() - interval '1 hour' and e.subject is not null
-        and post.kind = 'post' and post.error is not null and post.error not like 'Internal error%'
-      group by e.source, e.subject
-    ), sources as (
-      select source, sum(executions)::int as executions, count(*)::int as issues,
-        (array_agg(error order by last desc))[1] as error, (array_agg(last order by last desc))[2] as two_failed_at
-      from issues group by source
-    )
-    select source, executions, issues, error from sources f
-    where two_failed_at is not null and not exists (
-      select from task_executions e where e.source = f.source and e.state = 'succeeded' and e.finished_at > f.two_failed_at
-        -- Follows from the above, but lets the planner use the index.
-        and e.finished_at > now() - interval '1 hour'
-        and exists (select from execution_steps where execution_id = e.id and kind = 'post' and state = 'succeeded')
-    ) order by source limit 100`;
-
 export const listMcpServers = (sql: Queryable): Promise<LastRun[]> =>
   sql<LastRun[]>`
     select name, case when status = 'failed' then coalesce(last_error, 'the last connection failed') end as error, null as next_try_at,

@@ -121,6 +121,10 @@ function sentencesOf({ may_write, rate_limit }: Pick<NonNullable<Check["connecti
   return [...write, `${remaining}${limit === null ? "" : ` of ${limit}`} requests left${until}`];
 }
 
+/** The name of a connection in the names of checks. `names`: those of the integrations, by id. */
+export const accountName = (source: string, id: string, names: ReadonlyMap<string, string>): string =>
+  id === "environment" ? source : `${names.get(id) ?? source} (${id})`;
+
 /** The host in the settings. */
 export function hostOf(settings: Readonly<Record<string, unknown>>): string {
   for (const value of Object.values(settings))

@@ -1,7 +1,8 @@
+import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { startWorld } from "../harness/world.ts";
+import { startWorld, token, webhookSecret } from "../harness/world.ts";
 
 interface Status {
   readonly state: string;
@@ -37,3 +38,32 @@ test.concurrent.each([403, 404, 422])(
     await eventually(async () => (await posts()).check === undefined, { timeout: 30_000 });
   },
 );
+
+test.concurrent("an account that the tracker refuses is named although another account of the source can post", {
+  timeout: 90_000,
+}, async () => {
+  const env = { EXECUTION_RETRY_LIMIT: "0", ENCRYPTION_KEY: randomBytes(32).toString("hex") };
+  await using world = await startWorld({ tasks: ["first"], env });
+  const { service, tracker } = world;
+  const credentials = { token, api_url: tracker.url, webhook_secret: webhookSecret };
+  const { body: customer } = await service.post<{ id: string }>("/api/integrations", {
+    source: "alpha",
+    name: "Customer",
+    credentials,
+  });
+  const open = async (repo: string, number: number, state: "failed" | "succeeded", slug = "alpha") => {
+    const { body } = await service.webhook(issueOpened({ repo, number }), { slug });
+    await waitForExecutions(service, { event_id: body.event_id, count: 1, state });
+  };
+  const posts = async () => {
+    const { checks } = (await service.get<Status>("/api/status")).body;
+    return checks.filter(({ name }) => name.startsWith("posts:")).map(({ name, state }) => [name, state]);
+  };
+  tracker.fault({ method: "POST", path: "customer/app/.*comments", status: 403, times: 0 });
+  for (const number of [1, 2]) await open("customer/app", number, "failed", customer.id);
+  await open("octo/app", 3, "succeeded");
+  await eventually(async () => expect(await posts()).toEqual([[`posts:Customer (${customer.id})`, "degraded"]]));
+  tracker.clearFaults();
+  await open("customer/app", 4, "succeeded", customer.id);
+  await eventually(async () => expect(await posts()).toEqual([]));
+});
