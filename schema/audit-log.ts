@@ -8,7 +8,11 @@ export const auditLogEntry = z
   .object({
     seq: z.int().describe("Number of the entry; numbers have no gaps."),
     actor: z.string().describe("Name of the API key; `anonymous` while there are no keys."),
-    operation: z.string().describe("Id of the operation, for example agents.update."),
+    operation: z
+      .string()
+      .describe(
+        "Id of the operation, for example agents.update. `data.erase.start` is the beginning of an erasure; its end has the same `request_id`.",
+      ),
     object: z.string().describe("Object that was changed, for example agents/pm_default."),
     before: z
       .unknown()
@@ -18,7 +22,7 @@ export const auditLogEntry = z
     after: z
       .unknown()
       .describe(
-        "Response of the operation; null if it has none. For an interrupted erasure, the request with `is_complete: false` and the error, which says what to repeat. Secrets are masked, and text from issues, people and models is omitted.",
+        "Response of the operation; null if it has none. For the beginning of an erasure, the request. For an interrupted one, the request with `is_complete: false` and the error, which says what to repeat. Secrets are masked, and text from issues, people and models is omitted.",
       ),
     request_id: z.string(),
     created_at: timestamp,

@@ -81,3 +81,17 @@ test("an unexpected error is recorded without its text, and neither a refused re
     error: "Internal error; see the service's log.",
   });
 });
+
+test("an erasure leaves a trace even if its end cannot be recorded", async () => {
+  await door.sql`
+    create function refuse() returns trigger language plpgsql as $$ begin
+      if new.entry ->> 'operation' = 'data.erase' then raise 'canceling statement' using errcode = '57014'; end if;
+      return new;
+    end $$`;
+  await door.sql`create trigger refuse before insert on audit_log for each row execute function refuse()`;
+  [failure, removals] = [problem("unavailable", "The store redis is unavailable."), 0];
+  expect((await door.post("/api/erase", { actor: "mona" })).status).toBe(503);
+  await door.sql`drop trigger refuse on audit_log`;
+  const { body } = await door.get("/api/audit-log?limit=1");
+  expect(body).toMatchObject([{ operation: "data.erase.start", after: { actor: "token of 4 letters", dry_run: false } }]);
+});

@@ -33,8 +33,18 @@ export const removableTexts: Readonly<Record<string, readonly string[]>> = {
 /** Members that name a person whose data the operation removed. The log stores a pseudonym. */
 const erasedNames: Readonly<Record<string, readonly string[]>> = { "data.erase": ["actor"] };
 
-/** Operations that may have done part of their work when they fail. The log records the request and the error. */
+/**
+ * Operations that may have done part of their work when they fail. The log records the request before they begin, as a change by
+ * `<operation>.start`, and again with the error if they fail: a failure of the database, or the end of the process, may prevent the
+ * second entry.
+ */
 const isDoneInParts = new Set(["data.erase"]);
+
+/** An object before and after a change. */
+interface Change {
+  readonly before: unknown;
+  readonly after: unknown;
+}
 
 /**
  * The same operations, but each one that changes data also writes a row of the audit log, after it has succeeded and before it is
@@ -61,31 +71,36 @@ export function recordChanges(
   return operations.map((one) => {
     if (!isChange(one.op)) return one;
     const read = readerOf(one.op, readers);
-    const record = async (input: Record<string, unknown>, before: unknown, after: unknown, context: Context) => {
-      const change = {
-        actor: context.actor.name,
-        operation: one.op.id,
-        object: objectOf(one.op, input, after),
-        before: storedValue(one.op, before, pseudonymOf),
-        after: storedValue(one.op, after, pseudonymOf),
-      };
-      const entry = { at: new Date().toISOString(), ...change, request_id: context.request_id ?? newId() };
-      await append({ sql: context.sql, entry: JSON.stringify(storable(entry)) }).catch(onError);
-    };
     const run: BoundOperation["run"] = async (input, context) => {
+      const request_id = context.request_id ?? newId();
+      const record = (operation: string, change: Change) => {
+        const entry = {
+          at: new Date().toISOString(),
+          actor: context.actor.name,
+          operation,
+          object: objectOf(one.op, input, change.after),
+          before: storedValue(one.op, change.before, pseudonymOf),
+          after: storedValue(one.op, change.after, pseudonymOf),
+          request_id,
+        };
+        return append({ sql: context.sql, entry: JSON.stringify(storable(entry)) });
+      };
       const before = await read(input, context);
-      const answer = await (one.run(input, context) as Promise<unknown>).catch(async (error: unknown) => {
+      const isInParts = isDoneInParts.has(one.op.id);
+      const recordStart = () => record(`${one.op.id}.start`, { before, after: input });
+      const given: Context = isInParts ? Object.create(context, { recordStart: { value: recordStart } }) : context;
+      const answer = await (one.run(input, given) as Promise<unknown>).catch(async (error: unknown) => {
         const failed = { ...input, is_complete: false, error: reasonOf(error) };
         const isRefused = error instanceof Problem && error.status < 500;
-        if (isDoneInParts.has(one.op.id) && !isRefused && !one.op.isPreview?.(failed))
-          await record(input, before, failed, context);
+        if (isInParts && !isRefused && !one.op.isPreview?.(failed))
+          await record(one.op.id, { before, after: failed }).catch(onError);
         throw error;
       });
       // The transcript contains the conversation with a model.
       if (answer instanceof Events) return answer;
       const after = one.op.status === 204 ? null : one.op.output.parse(answer);
       if (one.op.isPreview?.(after)) return answer;
-      await record(input, before, after, context);
+      await record(one.op.id, { before, after }).catch(onError);
       return answer;
     };
     return { op: one.op, run };

@@ -30,6 +30,11 @@ export interface Context {
   readonly last_event_id?: string | undefined;
   /** Id that the caller gave to the request. */
   readonly request_id?: string | undefined;
+  /**
+   * Records in the audit log that the operation begins. Call it before the first change. Set for operations that may have done part of
+   * their work when they fail. Rejects if it cannot be recorded.
+   */
+  readonly recordStart?: (() => Promise<unknown>) | undefined;
 }
 
 /** The id in the headers of a request; `undefined` unless it is printable and short, so that logs can contain it. */

@@ -5,7 +5,7 @@ import type { MemoryFilter } from "@signalbox/sdk";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { unavailableAnswer } from "../platform/database/unavailable.ts";
-import { type BoundOperation, handle } from "../platform/operation.ts";
+import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
 import { possibleSubjects } from "../subject-names/possible-subjects.ts";
 import {
   type CancelledExecution,
@@ -46,16 +46,16 @@ interface Memories {
 export function retentionOperations({ days, longRunning, ...parts }: RetentionParts): BoundOperation[] {
   return [
     handle(retention.storage, (_, { sql }) => storageOf(sql, days)),
-    handle(retention.erase, (input) => erase(longRunning, input, parts)),
+    handle(retention.erase, (input, { recordStart }) => erase(longRunning, input, { ...parts, recordStart })),
   ];
 }
 
-type Erasing = Pick<RetentionParts, "bus" | "sources" | "memories">;
+type Erasing = Pick<RetentionParts, "bus" | "sources" | "memories"> & Pick<Context, "recordStart">;
 
 async function erase(
   sql: Sql,
   input: Input<typeof retention.erase>,
-  { bus, sources, memories }: Erasing,
+  { bus, sources, memories, recordStart }: Erasing,
 ): Promise<Output<typeof retention.erase>> {
   const { subject = null, actor = null, project_id = null, dry_run } = input;
   if ([subject, actor, project_id].filter((value) => value !== null).length !== 1)
@@ -75,6 +75,7 @@ async function erase(
     const events = counts.events + (await countDeferred(sql, unparsed));
     return { dry_run, ...named, ...counts, events, memories: (await listKeys()).length };
   }
+  await recordStart?.();
   let cancelled: readonly CancelledExecution[] = [];
   let isErasing = false;
   const removeAll = async () => {

@@ -113,6 +113,22 @@ test("the audit log shows with a key that two erasures concern one person, and n
   expect(new Set(random).size).toBe(3);
 });
 
+test("the audit log records an erasure before it begins, and no preview", { timeout: 60_000 }, async () => {
+  await using service = await startService();
+  await service.webhook(issueOpened({ repo: "octo/app", number: 1, sender: "mona" }));
+  const erase = eraseAt(service);
+  expect(await erase({ actor: "mona", dry_run: true })).toMatchObject({ status: 200 });
+  expect(await erase({ actor: "mona" })).toMatchObject({ status: 200 });
+  const { body } = await service.get<{ operation: string; after: object; request_id: string }[]>("/api/audit-log?limit=3");
+  const actor = expect.stringMatching(/^random:/);
+  const entries = body.filter(({ operation }) => operation.startsWith("data.erase"));
+  expect(entries).toMatchObject([
+    { operation: "data.erase", after: { actor, events: 1 } },
+    { operation: "data.erase.start", after: { actor, dry_run: false } },
+  ]);
+  expect(entries[0]?.request_id).toBe(entries[1]?.request_id);
+});
+
 test("the name of a person is erased from the executions of others that they stopped or decided about", {
   timeout: 90_000,
 }, async () => {
