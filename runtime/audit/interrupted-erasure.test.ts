@@ -56,16 +56,6 @@ test("an erasure that is interrupted half way is in the audit log, with its scop
   expect(await entries()).toHaveLength(3);
 });
 
-test("the entry does not name the issues of the message to the caller, because they may contain the person's name", async () => {
-  await insertTestEvent(door.sql, { ago: 1, subject: "alpha:mona/dotfiles#3", actor: "mona", state: "running" });
-  [failure, removals] = [problem("unavailable", "The store redis is unavailable."), 1];
-  const { status, body } = await door.post("/api/erase", { actor: "mona" });
-  expect([status, body.error]).toEqual([503, expect.stringMatching(/erase by subject: alpha:mona\/dotfiles#3\.$/)]);
-  const [last] = await entries();
-  expect(last.after).toMatchObject({ is_complete: false, error: "The store redis is unavailable." });
-  expect(JSON.stringify(last)).not.toContain("mona");
-});
-
 test("an unexpected error is recorded without its text, and neither a refused request nor a preview is recorded", async () => {
   const known = await entries();
   failure = new Error("mona is not a number");

@@ -46,19 +46,35 @@ export async function countErasure(sql: Queryable, target: ErasureTarget): Promi
   return row;
 }
 
-export interface CancelledExecution {
-  readonly id: string;
-  readonly subject: string | null;
+/** Cancels the target's executions that have not ended, and stores their ids for `listCancelled`. */
+export async function cancelForErasure(sql: Sql, target: ErasureTarget): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    with cancelled as (
+      update task_executions e set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null,
+        ${setSumsOfSteps(sql)}
+      from (select id from task_executions where id in (${executionsOf(sql, target)}) and state not in ('succeeded', 'failed', 'cancelled')
+        order by id for update) open
+      where e.id = open.id returning e.id
+    ), stored as (
+      insert into cancelled_for_erasure (execution_id) select id from cancelled on conflict (execution_id) do update set cancelled_at = now()
+    )
+    select id from cancelled`;
+  return rows.map(({ id }) => id);
 }
 
-/** Cancels the target's executions that have not ended. */
-export const cancelForErasure = (sql: Sql, target: ErasureTarget): Promise<CancelledExecution[]> =>
-  sql<CancelledExecution[]>`
-    update task_executions e set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null,
-      ${setSumsOfSteps(sql)}
-    from (select id from task_executions where id in (${executionsOf(sql, target)}) and state not in ('succeeded', 'failed', 'cancelled')
-      order by id for update) open
-    where e.id = open.id returning e.id, e.subject`;
+/** The executions that this erasure and interrupted ones cancelled. */
+export async function listCancelled(sql: Queryable): Promise<string[]> {
+  const rows = await sql<{ execution_id: string }[]>`select execution_id from cancelled_for_erasure order by execution_id`;
+  return rows.map(({ execution_id }) => execution_id);
+}
+
+/**
+ * Call it once the memories of all executions of `listCancelled` are removed. Forgets those that this erasure cancelled (`own`). Those
+ * of others stay for a day, because another erasure may still be in progress.
+ */
+export const forgetCancelled = (sql: Queryable, own: readonly string[]) => sql`
+  delete from cancelled_for_erasure
+  where execution_id = any(${own as string[]}::uuid[]) or cancelled_at < now() - interval '1 day'`;
 
 /** Number of events, or of executions without such an event, whose content one statement removes. */
 const portion = 500;

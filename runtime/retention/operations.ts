@@ -8,7 +8,6 @@ import { unavailableAnswer } from "../platform/database/unavailable.ts";
 import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
 import { possibleSubjects } from "../subject-names/possible-subjects.ts";
 import {
-  type CancelledExecution,
   cancelForErasure,
   countErasure,
   type ErasureTarget,
@@ -16,6 +15,8 @@ import {
   executionIdsOf,
   findSourceProject,
   findStored,
+  forgetCancelled,
+  listCancelled,
   sourcesOfEvents,
 } from "./erase-queries.ts";
 import { countDue, databaseSize, listEarlierSizes, tableSizes } from "./queries.ts";
@@ -76,53 +77,41 @@ async function erase(
     return { dry_run, ...named, ...counts, events, memories: (await listKeys()).length };
   }
   await recordStart?.();
-  let cancelled: readonly CancelledExecution[] = [];
-  let isErasing = false;
   const removeAll = async () => {
     await discardDeferred(sql, unparsed, "its payload was erased before its plugin could parse it");
-    cancelled = await cancelForErasure(sql, target);
-    for (const { id } of cancelled) await bus.publish("cancel", id);
+    const cancelled = await cancelForErasure(sql, target);
+    for (const id of cancelled) await bus.publish("cancel", id);
     // Only now, because an execution may store memories until it is cancelled.
     const found = await listKeys();
     // First, because the events of a person cannot be found again once their names are removed.
     for (const key of found) await memories.remove(key).catch(unlessGone);
-    isErasing = true;
-    return { keys: found, counts: await eraseData(sql, target) };
+    return { keys: found, counts: await eraseData(sql, target), cancelled };
   };
-  const { keys, counts } = await removeAll().catch((cause) => {
-    // Some of a person's executions can no longer be found by the name.
-    const isLost = isErasing && actor !== null && cancelled.length > 0;
-    const others = ` To remove memories that executions stored while they were cancelled, erase by subject: ${issuesOf(cancelled)}.`;
-    throw failureWith(cause, (reason) => `The erasure was interrupted: ${reason}. Send it again.${isLost ? others : ""}`);
+  const { keys, counts, cancelled } = await removeAll().catch((cause) => {
+    throw failureWith(cause, (reason) => `The erasure was interrupted: ${reason}. Send it again.`);
   });
-  const later = await removeLateMemories(memories, cancelled);
+  const later = await removeLateMemories(sql, memories, cancelled);
   return { dry_run, ...named, ...counts, cancelled: cancelled.length, memories: new Set([...keys, ...later]).size };
 }
 
 /**
- * Removes memories that connected agents stored before they learned that their executions are cancelled. Returns their keys. The name
- * of a person finds nothing any more, so a failure says how to repeat this.
+ * Removes memories that connected agents stored before they learned that their executions are cancelled, also after an earlier
+ * erasure that was interrupted. Returns their keys. The name of a person finds nothing any more, so the ids of the executions are stored until this succeeds.
  */
-async function removeLateMemories(memories: Memories, cancelled: readonly CancelledExecution[]): Promise<string[]> {
+async function removeLateMemories(sql: Sql, memories: Memories, own: readonly string[]): Promise<string[]> {
   try {
-    const keys = await keysOf(
-      memories,
-      cancelled.map(({ id }) => id),
-      null,
-    );
+    const keys = await keysOf(memories, await listCancelled(sql), null);
     for (const key of keys) await memories.remove(key).catch(unlessGone);
+    await forgetCancelled(sql, own);
     return keys;
   } catch (cause) {
     throw failureWith(
       cause,
       (reason) =>
-        `The data was erased, but memories that its executions stored while they were cancelled may remain: ${reason}. To remove them, erase by subject: ${issuesOf(cancelled)}.`,
+        `The data was erased, but memories that its executions stored while they were cancelled may remain: ${reason}. Send the request again to remove them.`,
     );
   }
 }
-
-const issuesOf = (executions: readonly CancelledExecution[]): string =>
-  [...new Set(executions.map(({ id, subject }) => subject ?? `(execution ${id})`))].join(", ");
 
 /** An expected failure becomes a problem that says what is left to do; any other one is returned unchanged. */
 function failureWith(cause: unknown, messageOf: (reason: string) => string): unknown {

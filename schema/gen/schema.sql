@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 85ac92eb71e9f050
+-- Made from f52d65d0b82738be
 
 create extension if not exists vector;
 
@@ -785,6 +785,12 @@ create table budget_usage (
   constraint budget_usage_pkey PRIMARY KEY (scope)
 ) with (fillfactor=70);
 CREATE INDEX budget_usage_day ON budget_usage USING btree (day);
+
+create table cancelled_for_erasure (
+  execution_id uuid not null,
+  cancelled_at timestamp(3) with time zone default now() not null,
+  constraint cancelled_for_erasure_pkey PRIMARY KEY (execution_id)
+);
 
 create table console_sessions (
   token_hash bytea not null,
