@@ -44,8 +44,9 @@ export function CostPage() {
         call("usage.get", { from, to, group_by: "day" }, signal),
         call("usage.get", { from, to, group_by: by }, signal),
       ]);
-      const projects = by === "project" ? (await list("projects.list", { limit: 1000 }, signal)).items : [];
-      return { total: daily, daily: daily.groups ?? [], grouped: grouped.groups ?? [], projects };
+      const rows = grouped.groups ?? [];
+      const projects = await projectsOf(by === "project" ? rows : [], signal);
+      return { total: daily, daily: daily.groups ?? [], grouped: rows, projects };
     },
     { keep: true },
   );
@@ -83,6 +84,19 @@ export function CostPage() {
       <Budgets />
     </Page>
   );
+}
+
+/** The projects of these rows. The list is read up to the last one of them. */
+async function projectsOf(rows: readonly UsageGroup[], signal: AbortSignal): Promise<Project[]> {
+  const wanted = new Set(rows.flatMap(({ project_id }) => project_id ?? []));
+  const found: Project[] = [];
+  // Deleted projects are in the rows but not in the list.
+  for (let offset = 0, total = 1; offset < total && found.length < wanted.size; offset += 1000) {
+    const page = await list("projects.list", { limit: 1000, offset }, signal);
+    found.push(...page.items.filter(({ id }) => wanted.has(id)));
+    total = page.total;
+  }
+  return found;
 }
 
 function Figure({ value, label }: { value: string; label: string }) {
