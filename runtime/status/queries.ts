@@ -29,8 +29,8 @@ export async function readQueue(sql: Queryable): Promise<QueueStatus> {
 
 /**
  * The replicas that sent a heartbeat within the last 30 seconds, and those that have been silent for at most `silentSeconds` without
- * having stopped. One that was killed and started again on its host is listed once; so is
- * one that is frozen, if another with its role starts on its host later.
+ * having stopped. One that was killed and started again on its host is listed once: a replica that starts removes those whose process
+ * has ended. Where it cannot tell, it replaces one with its role that has become silent before.
  */
 export const listReplicas = (sql: Queryable, own: string | null, silentSeconds: number): Promise<Replica[]> =>
   sql<Replica[]>`
@@ -38,7 +38,8 @@ export const listReplicas = (sql: Queryable, own: string | null, silentSeconds: 
       case when seen_at <= now() - interval '30 seconds' then extract(epoch from now() - seen_at)::int end as silent_seconds
     from replicas r where seen_at > now() - greatest(30, ${silentSeconds}::int) * interval '1 second'
       and (seen_at > now() - interval '30 seconds'
-        or not exists (select from replicas n where n.host = r.host and n.role = r.role and n.started_at > r.seen_at))
+        or not exists (select from replicas n where n.host = r.host and n.role = r.role and n.started_at > r.seen_at
+          and (split_part(n.process, ' ', 1) = split_part(r.process, ' ', 1)) is not true))
     order by started_at, id`;
 
 /** The number of replicas that run executions and have sent a heartbeat within the last 30 seconds. */
@@ -59,6 +60,8 @@ export const listConnectedAgents = (sql: Queryable): Promise<Status["agents"]> =
 
 export interface OwnReplica extends Omit<Replica, "started_at" | "seen_at" | "silent_seconds" | "this"> {
   readonly settings: Fingerprints;
+  /** Its process: place, number and start, separated by spaces; `null` if unknown. */
+  readonly process: string | null;
 }
 
 /** The settings of the replicas, of the one that started last first; those of an older version have not stored theirs. */
@@ -70,10 +73,14 @@ export const listReplicaSettings = (sql: Queryable) =>
 export const saveReplica = (sql: Queryable, one: OwnReplica) =>
   sql`
     with old as (delete from replicas where seen_at < now() - interval '1 day')
-    insert into replicas (id, host, role, version, running, started_at, settings)
+    insert into replicas (id, host, role, version, running, started_at, settings, process)
     select ${one.id}, ${one.host}, ${one.role}, ${one.version}, ${one.running}, now(),
-      ${JSON.stringify(one.settings)}::text::jsonb where ${asyncCommit(sql)}
+      ${JSON.stringify(one.settings)}::text::jsonb, ${one.process} where ${asyncCommit(sql)}
     on conflict (id) do update set running = excluded.running, seen_at = now()`;
+
+/** The processes of the replicas on a host, as far as they are known. */
+export const listProcesses = (sql: Queryable, host: string) =>
+  sql<{ id: string; process: string }[]>`select id, process from replicas where host = ${host} and process is not null`;
 
 export const deleteReplica = (sql: Queryable, id: string) => sql`delete from replicas where id = ${id}`;
 

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from f52d65d0b82738be
+-- Made from c794447571970a2f
 
 create extension if not exists vector;
 
@@ -1212,6 +1212,7 @@ create table replicas (
   started_at timestamp(3) with time zone default now() not null,
   seen_at timestamp(3) with time zone default now() not null,
   settings jsonb,
+  process text,
   constraint replicas_pkey PRIMARY KEY (id)
 );
 

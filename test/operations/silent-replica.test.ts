@@ -29,7 +29,7 @@ test("a frozen replica stays in the status and is called silent, and one that ha
     return { other: body.replicas.find((one) => !one.this), check: body.checks.find(({ name }) => name === "replicas"), ...body };
   };
   try {
-    // One that freezes before the other starts is taken for one that was killed and started again.
+    // Where the operating system does not show processes, one that freezes before the other starts is taken for one that was killed.
     const isBeforeAll = (at: string, all: Status["replicas"]) => all.every(({ seen_at }) => at < seen_at);
     await eventually(
       async () => {
@@ -60,5 +60,38 @@ test("a frozen replica stays in the status and is called silent, and one that ha
     // Ends a frozen process, too.
     await second.kill().catch(() => {});
     await Promise.all([first.close(), second.close()]);
+  }
+});
+
+test("a frozen replica stays in the status when another starts on its host, and one that was killed does not", {
+  timeout: 120_000,
+  tags: ["postgres"],
+}, async () => {
+  await using database = await freshDatabase("migrated");
+  const startOther = () => startService({ databaseUrl: database.url });
+  const listed = async (service: Awaited<ReturnType<typeof startOther>>, count: number) =>
+    eventually(
+      async () => {
+        const { replicas } = (await service.get<Status>("/api/status")).body;
+        return replicas.length === count && replicas;
+      },
+      { timeout: 60_000 },
+    );
+  const frozen = await startOther();
+  await listed(frozen, 1);
+  process.kill(frozen.pid, "SIGSTOP");
+  const killed = await startOther();
+  try {
+    await listed(killed, 2);
+    await killed.kill();
+    await using later = await startOther();
+    const isSilent = async () => {
+      const replicas = await listed(later, 2);
+      return replicas.some(({ silent_seconds }) => silent_seconds !== null);
+    };
+    await eventually(isSilent, { timeout: 60_000, interval: 500 });
+  } finally {
+    await frozen.kill().catch(() => {});
+    await Promise.all([frozen.close(), killed.close()]);
   }
 });
