@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { newId } from "../platform/ids.ts";
 import { type Door, openDoor } from "../transports/http/testing/door.ts";
 import type { Finding } from "./board.ts";
 import { storedProbes } from "./local-probes.ts";
+import { type OwnReplica, saveReplica } from "./queries.ts";
 
 let door: Door;
 beforeAll(async () => {
@@ -34,4 +36,31 @@ test("a poll source that fails or is late is shown, even if a hundred others wor
   expect((await findings()).filter(({ state }) => state === "degraded")).toEqual([]);
   await door.sql`update replicas set started_at = now() - interval '11 minutes'`;
   expect((await findings())[1]).toMatchObject({ name: "poll:alpha octo/app140", state: "degraded" });
+  // It restarts again and again.
+  await door.sql`update replicas set started_at = now() - interval '1 minute'`;
+  await door.sql`insert into worker_uptime (since) values (now() - interval '11 minutes')`;
+  expect((await findings())[1]).toMatchObject({ name: "poll:alpha octo/app140", state: "degraded" });
+  await door.sql`update worker_uptime set seen_at = now() - interval '3 minutes'`;
+  expect((await findings()).filter(({ state }) => state === "degraded")).toEqual([]);
+});
+
+test("the time since workers have been up goes on after a restart and begins again after a longer gap", async () => {
+  const beat = (role: OwnReplica["role"]) => {
+    return saveReplica(door.sql, { id: newId(), host: "h", role, version: "1", running: 0, settings: {}, process: null });
+  };
+  const age = async () => {
+    const [row] = await door.sql<[{ seconds: number }]>`
+      select extract(epoch from now() - since)::int as seconds from worker_uptime`;
+    return row.seconds;
+  };
+  const upSince = (minutes: number, seen: number) => door.sql`
+    update worker_uptime set since = now() - ${minutes} * interval '1 minute', seen_at = now() - ${seen} * interval '1 minute'`;
+  await upSince(60, 1);
+  await beat("worker");
+  expect(await age()).toBeGreaterThan(3_500);
+  await upSince(60, 3);
+  await beat("api");
+  expect(await age()).toBeGreaterThan(3_500);
+  await beat("all");
+  expect(await age()).toBeLessThan(60);
 });

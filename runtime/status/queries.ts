@@ -70,9 +70,16 @@ export const listReplicaSettings = (sql: Queryable) =>
     select host, started_at, settings from replicas
     where seen_at > now() - interval '30 seconds' and settings is not null order by started_at desc, id desc limit 1000`;
 
+/** Whether a worker has sent a heartbeat within the last two minutes: a shorter gap is a restart. */
+const isUp = (sql: Queryable) => sql`w.seen_at > now() - interval '2 minutes'`;
+
 export const saveReplica = (sql: Queryable, one: OwnReplica) =>
   sql`
-    with old as (delete from replicas where seen_at < now() - interval '1 day')
+    with old as (delete from replicas where seen_at < now() - interval '1 day'),
+    up as (
+      insert into worker_uptime as w (one) select true where ${one.role !== "api"}
+      on conflict (one) do update set seen_at = now(), since = case when ${isUp(sql)} then w.since else now() end
+    )
     insert into replicas (id, host, role, version, running, started_at, settings, process)
     select ${one.id}, ${one.host}, ${one.role}, ${one.version}, ${one.running}, now(),
       ${JSON.stringify(one.settings)}::text::jsonb, ${one.process} where ${asyncCommit(sql)}
@@ -96,10 +103,16 @@ export interface LastRun {
 
 /* Each list begins with the failures, so that its limit hides none of them behind parts that work. */
 
-/** The last polls, by poll source. A poll that came due while no replica ran is late only if it is not made soon after the start. */
+/**
+ * The last polls, by poll source. A poll that came due while no replica ran is late only if it is not made within ten minutes after the
+ * start. Restarts of a replica do not begin this time again.
+ */
 export const listPolls = (sql: Queryable): Promise<LastRun[]> =>
   sql<LastRun[]>`
-    with up as (select min(started_at) as since from replicas where seen_at > now() - interval '30 seconds' and role <> 'api')
+    with up as (
+      select least(min(started_at), (select w.since from worker_uptime w where ${isUp(sql)})) as since
+      from replicas where seen_at > now() - interval '30 seconds' and role <> 'api'
+    )
     select source || ' ' || project_id as name, last_error as error, next_poll_at as next_try_at,
       last_polled_at is not null as has_run, case when is_late then next_poll_at end as late_since
     from poll_sources, up, lateral (select greatest(next_poll_at, up.since) < now() - interval '10 minutes' as is_late) l

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from c794447571970a2f
+-- Made from f14e4bddda5d0a5a
 
 create extension if not exists vector;
 
@@ -1491,6 +1491,14 @@ create table webhook_mappings (
   constraint webhook_mappings_pkey PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX webhook_mappings_same ON webhook_mappings USING btree (source, COALESCE(event_type, ''::text), COALESCE(path_pattern, ''::text), COALESCE(canonical_trigger, ''::text), md5(COALESCE(jq_filter, ''::text)));
+
+create table worker_uptime (
+  one boolean default true not null,
+  since timestamp(3) with time zone default now() not null,
+  seen_at timestamp(3) with time zone default now() not null,
+  constraint worker_uptime_pkey PRIMARY KEY (one),
+  constraint worker_uptime_one_check CHECK (one)
+);
 
 create table write_checks (
   step_id uuid not null,
