@@ -156,44 +156,69 @@ const isSameSignature = (before: NonNullable<Source["signature"]>, after: Source
   before.secret === after.secret &&
   (before.prefix ?? "") === (after.prefix ?? "");
 
+type Contributed<K extends keyof DeclaredContributions> = DeclaredContributions[K] | undefined;
+
+function routesOf(before: Contributed<"routes">, after: Contributed<"routes">): string[] {
+  const additions: string[] = [];
+  for (const [name, { scope }] of Object.entries(after ?? {})) {
+    const had = ownMember(before, name)?.scope;
+    // Open routes are listed with the permissions.
+    if (scope === "open" || (had !== undefined && scopes.indexOf(scope) >= scopes.indexOf(had))) continue;
+    additions.push(`route: ${name}, for API keys with the scope ${scope}${had === undefined ? "" : `, before ${had}`}`);
+  }
+  return additions;
+}
+
+/** The tools that read are not listed for a first version, because they are listed separately. */
+function toolsOf(isFirst: boolean, before: Contributed<"tools">, after: Contributed<"tools">): string[] {
+  const additions: string[] = [];
+  for (const [name, { effect }] of Object.entries(after ?? {})) {
+    const had = ownMember(before, name)?.effect;
+    if (effect === "write" && had !== "write")
+      additions.push(`tool: ${name}, which writes${had === undefined ? "" : `; until now it only read`}`);
+    else if (had === undefined && !isFirst) additions.push(`tool: ${name}, which reads`);
+  }
+  return additions;
+}
+
+function knowledgeOf(before: Contributed<"knowledge">, after: Contributed<"knowledge">): string[] {
+  const additions: string[] = [];
+  for (const [name, { secrets }] of Object.entries(after ?? {})) {
+    const had = ownMember(before, name);
+    if (!had) additions.push(`knowledge connector: ${name}, which receives the credentials of knowledge sources of this type`);
+    for (const secret of had?.secrets ?? [])
+      if (!secrets.includes(secret))
+        additions.push(`knowledge connector: ${name}, its setting ${secret} is no longer kept secret`);
+  }
+  return additions;
+}
+
+function queuesOf(before: Contributed<"queues">, after: Contributed<"queues">): string[] {
+  const additions: string[] = [];
+  for (const [name, { feeds }] of Object.entries(after ?? {})) {
+    const had = ownMember(before, name);
+    if (!had) additions.push(`queue: ${name}, which receives every event and every execution that ends, waits or is held`);
+    if (feeds && !had?.feeds) additions.push(`queue: ${name}, which delivers webhooks`);
+  }
+  return additions;
+}
+
 /** Differences of the other contributions: which callers can use them, and what the plugin receives through them. */
 function contributionsOf(
   isFirst: boolean,
   before: Partial<DeclaredContributions> = {},
   after: Partial<DeclaredContributions> = {},
 ): string[] {
-  const additions: string[] = [];
-  for (const [name, { scope }] of Object.entries(after.routes ?? {})) {
-    const had = ownMember(before.routes, name)?.scope;
-    // Open routes are listed with the permissions.
-    if (scope === "open" || (had !== undefined && scopes.indexOf(scope) >= scopes.indexOf(had))) continue;
-    additions.push(`route: ${name}, for API keys with the scope ${scope}${had === undefined ? "" : `, before ${had}`}`);
-  }
-  for (const [name, { effect }] of Object.entries(after.tools ?? {})) {
-    const had = ownMember(before.tools, name)?.effect;
-    if (effect === "write" && had !== "write")
-      additions.push(`tool: ${name}, which writes${had === undefined ? "" : `; until now it only read`}`);
-    // The tools of a first version are listed separately.
-    else if (had === undefined && !isFirst) additions.push(`tool: ${name}, which reads`);
-  }
-  for (const [name, { secrets }] of Object.entries(after.knowledge ?? {})) {
-    const had = ownMember(before.knowledge, name);
-    if (!had) additions.push(`knowledge connector: ${name}, which receives the credentials of knowledge sources of this type`);
-    for (const secret of had?.secrets ?? [])
-      if (!secrets.includes(secret))
-        additions.push(`knowledge connector: ${name}, its setting ${secret} is no longer kept secret`);
-  }
-  for (const name of Object.keys(after.useCases ?? {}))
-    if (!ownMember(before.useCases, name)) additions.push(`use case: ${name}, which operators can set up`);
-  for (const [name, { feeds }] of Object.entries(after.queues ?? {})) {
-    const had = ownMember(before.queues, name);
-    if (!had) additions.push(`queue: ${name}, which receives every event and every execution that ends, waits or is held`);
-    if (feeds && !had?.feeds) additions.push(`queue: ${name}, which delivers webhooks`);
-  }
-  for (const name of Object.keys(after.memories ?? {}))
-    if (!ownMember(before.memories, name))
-      additions.push(`memory store: ${name}, which receives memories if an operator chooses it`);
-  return additions;
+  const added = (kind: "useCases" | "memories") =>
+    Object.keys(after[kind] ?? {}).filter((name) => !ownMember<unknown>(before[kind], name));
+  return [
+    ...routesOf(before.routes, after.routes),
+    ...toolsOf(isFirst, before.tools, after.tools),
+    ...knowledgeOf(before.knowledge, after.knowledge),
+    ...added("useCases").map((name) => `use case: ${name}, which operators can set up`),
+    ...queuesOf(before.queues, after.queues),
+    ...added("memories").map((name) => `memory store: ${name}, which receives memories if an operator chooses it`),
+  ];
 }
 
 function limitsOf(before: Limits, after: Limits): string[] {

@@ -66,23 +66,31 @@ async function runCall(
     if (toolName === undefined) throw toolError(`There is no function "${call.name}". Use one of the functions in this request.`);
     if (!tool) throw toolError(`The tool ${toolName} no longer exists.`);
     if (earlierCall) refuseUnknowable(tool);
-    if (execution?.private && tool.effect === "write" && !tool.keepsPrivate) throw toolError(wouldPublish(tool));
-    const isWrite = (name: string) => deps.tools.get(name)?.effect === "write";
-    const refusal = tool.effect === "write" && !earlierCall ? execution?.budget.exhaustedWriteLimit(log, isWrite) : null;
-    if (refusal) throw toolError(refusal);
+    const isWrite = tool.effect === "write";
+    if (isWrite) refuseWrite(conversation, tool, earlierCall !== undefined, deps);
     const input = readArguments(tool, call.arguments, execution?.project ?? null);
     step.input = input;
     step.input = await conversation.argumentsToSend(tool, input);
     const earlierResult = earlierCall ? null : repeatedResult(log.steps, step);
     if (earlierResult) return earlierResult;
-    if (tool.effect === "write" && !deps.trackerUpdates) return { state: "dry_run", output: { dry_run: true } };
-    if (!earlierCall && tool.effect === "write" && execution?.approval.needs(tool.qualifiedName)) {
+    if (isWrite && !deps.trackerUpdates) return { state: "dry_run", output: { dry_run: true } };
+    if (!earlierCall && isWrite && execution?.approval.needs(tool.qualifiedName)) {
       await accountFor(conversation, tool);
       return { state: "proposed", output: proposedResult, expires_ms: execution.approval.ttlMs };
     }
     return { state: "succeeded", output: await send(conversation, tool, step, earlierCall !== undefined) };
   };
   return finishStep(conversation, step, work, deps.addNextStep);
+}
+
+/** Refuses a write that would show something private to others, or that exceeds the run's limit on writes. */
+function refuseWrite({ log, execution }: Conversation, tool: RegisteredTool, resumed: boolean, { tools }: CallDeps): void {
+  if (!execution) return;
+  if (execution.private && !tool.keepsPrivate) throw toolError(wouldPublish(tool));
+  // A call that an earlier attempt has sent is counted already.
+  if (resumed) return;
+  const refusal = execution.budget.exhaustedWriteLimit(log, (name) => tools.get(name)?.effect === "write");
+  if (refusal) throw toolError(refusal);
 }
 
 /** Maximum number of calls of one tool with the same arguments in a run. */

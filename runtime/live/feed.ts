@@ -106,16 +106,31 @@ export class LiveFeed {
   async #turn(): Promise<void> {
     const now = Date.now();
     const readAt = new Date(now).toISOString();
-    const isFirst = this.#after === "";
     const newestId = firstIdOf(now - newMs);
-    const afterId = this.#after || newestId;
     for (const stream of this.#streams) if (stream.isOver) this.#streams.delete(stream);
     const streams = [...this.#streams];
-    const askedIds = new Set([...this.#tracked, ...streams.flatMap(({ executionId }) => executionId ?? [])]);
-    const rows = await listAllLive(this.#sql, afterId, [...askedIds]);
     const newStreams = streams.filter(({ hasBegun }) => !hasBegun);
-    // Streams of one execution read its earlier steps themselves, and other streams do not need an execution that is not running.
-    const begins = new Set(newStreams.map(({ executionId }) => executionId));
+    const askedIds = new Set([...this.#tracked, ...streams.flatMap(({ executionId }) => executionId ?? [])]);
+    const rows = await listAllLive(this.#sql, this.#after || newestId, [...askedIds]);
+    const earlierIds = await this.#sendChanges(rows, streams, this.#after || newestId, readAt);
+    if (newStreams.length > 0) await this.#sendKnown(newStreams, newestId, readAt);
+    await this.#readSteps(earlierIds, streams, readAt);
+    // Others may have been added during the read.
+    for (const id of askedIds) this.#tracked.delete(id);
+    for (const { id, state } of rows) if (!isEnded(state)) this.#tracked.add(id);
+    this.#advance(rows.at(-1), newestId, now);
+    // A stream that begins may read earlier steps itself. A step that changed between its read and this one would be lost.
+    for (const stream of newStreams) stream.begin();
+    for (const stream of streams) if (stream.executionId !== undefined && !this.#isOpen(stream.executionId)) stream.end();
+  }
+
+  /**
+   * Sends what has changed since the last read. Returns the executions whose steps so far are not sent: streams of one execution read
+   * its earlier steps themselves, and other streams do not need those of an execution that is not running.
+   */
+  async #sendChanges(rows: readonly Execution[], streams: readonly LiveStream[], afterId: string, readAt: string) {
+    const isFirst = this.#after === "";
+    const begins = new Set(streams.filter(({ hasBegun }) => !hasBegun).map(({ executionId }) => executionId));
     const earlierIds = new Set<string>();
     const ids = new Set(rows.map(({ id }) => id));
     for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);
@@ -126,25 +141,27 @@ export class LiveFeed {
       const change = this.#note(row, readAt);
       if (change && !earlierIds.has(row.id)) send(streams, change);
     }
-    // With the time of this read. An earlier time would make a reader that reconnects receive these changes again.
-    for (const { change } of newStreams.length > 0 ? this.#known.values() : []) {
+    return earlierIds;
+  }
+
+  /** Sends the known executions to the streams that begin with them. */
+  async #sendKnown(newStreams: readonly LiveStream[], newestId: string, readAt: string): Promise<void> {
+    for (const { change } of this.#known.values()) {
       await this.#yieldTurn();
       const begun = newStreams.filter((stream) => stream.beginsWith(change, newestId));
+      // With the time of this read. An earlier time would make a reader that reconnects receive these changes again.
       if (begun.length > 0) send(begun, { at: readAt, data: change.data });
     }
-    await this.#readSteps(earlierIds, streams, readAt);
-    // Others may have been added during the read.
-    for (const id of askedIds) this.#tracked.delete(id);
-    for (const { id, state } of rows) if (!isEnded(state)) this.#tracked.add(id);
-    const last = rows.at(-1);
-    // Another replica may store an execution a moment after it generated its id, and its clock may be slow. The last execution can
-    // be a running one that is older than those that were new before.
+  }
+
+  /**
+   * Another replica may store an execution a moment after it generated its id, and its clock may be slow. The last execution can be
+   * a running one that is older than those that were new before.
+   */
+  #advance(last: Execution | undefined, newestId: string, now: number): void {
     const next = firstIdOf(Math.max(last ? timeOfId(last.id) : 0, now - storeMs) - overlapMs);
-    this.#after = afterId;
-    if (next > afterId) this.#after = next;
-    // A stream that begins may read earlier steps itself. A step that changed between its read and this one would be lost.
-    for (const stream of newStreams) stream.begin();
-    for (const stream of streams) if (stream.executionId !== undefined && !this.#isOpen(stream.executionId)) stream.end();
+    this.#after ||= newestId;
+    if (next > this.#after) this.#after = next;
   }
 
   /** Remembers an execution. Returns how it has changed; `null` if it has not. */

@@ -10,12 +10,14 @@ interface Chunk {
     delta?: {
       content?: unknown;
       refusal?: unknown;
-      tool_calls?: { index?: unknown; id?: unknown; function?: { name?: unknown; arguments?: unknown } }[];
+      tool_calls?: unknown;
     };
     finish_reason?: unknown;
   }[];
   usage?: ReportedUsage | null;
 }
+
+type WrittenCall = { index?: unknown; id?: unknown; function?: { name?: unknown; arguments?: unknown } } | null;
 
 /** Assembles a streamed answer. Throws a `Failure` if the stream ends before the model has finished. */
 export async function assembleAnswer(
@@ -42,15 +44,7 @@ export async function assembleAnswer(
       onDelta(delta.content);
     }
     refusal += textOf(delta?.refusal);
-    for (const [at, call] of (Array.isArray(delta?.tool_calls) ? delta.tool_calls : []).entries()) {
-      const index = typeof call?.index === "number" ? call.index : at;
-      addTo(calls, {
-        index,
-        id: textOf(call?.id),
-        name: textOf(call?.function?.name),
-        arguments: textOf(call?.function?.arguments),
-      });
-    }
+    for (const piece of piecesOf(delta?.tool_calls)) addTo(calls, piece);
   }
   if (finishReason === null) throw new Failure("The LLM's answer was cut off.", { retryable: true, unreadable: true });
   const toolCalls = calls
@@ -72,6 +66,15 @@ interface PartialCall {
   name: string;
   arguments: string;
 }
+
+/** The pieces of tool calls in a chunk. A call without an index has its place in the list. */
+const piecesOf = (written: unknown): PartialCall[] =>
+  (Array.isArray(written) ? (written as WrittenCall[]) : []).map((call, at) => ({
+    index: typeof call?.index === "number" ? call.index : at,
+    id: textOf(call?.id),
+    name: textOf(call?.function?.name),
+    arguments: textOf(call?.function?.arguments),
+  }));
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 

@@ -86,19 +86,32 @@ function withoutForeignElements(text: string, hosts: readonly string[]): string 
     if (index < copiedTo) continue;
     if (++elements > maxImages) return out + text.slice(copiedTo).replace(loadingElement, "&lt;");
     const tag = tagAt(text, index);
-    const attributeOf = (name: string) => tag?.attributes.find((one) => one.name === name)?.value ?? null;
-    const sources = tag?.attributes.filter(({ name }) => /^(?:src|srcset|href|xlink:href|data|poster|content)$/.test(name)) ?? [];
-    const isSafe = tag !== null && (tag.isEnd || sources.every(({ value }) => value !== null && isOwn(value, hosts)));
-    const isPlain = tag !== null && /^(?:img|picture|video|audio|source|track|input)$/.test(tag.name);
-    if (isSafe && isPlain && !attributeOf("style")) continue;
-    const src = tag && !tag.isEnd ? attributeOf("src") : null;
-    const link =
-      src && /^https?:/i.test(src) ? `[${attributeOf("alt")?.replace(/[[\]\n]/g, " ") || "image"}](${encodeURI(src)})` : null;
+    if (tag !== null && isHarmless(tag, hosts)) continue;
+    const link = tag && linkFor(tag);
     const before = text.slice(copiedTo, index);
     out += before + (link && before.endsWith("!") ? ` ${link}` : (link ?? "&lt;"));
     copiedTo = link && tag ? tag.end : index + 1;
   }
   return copiedTo === 0 ? text : out + text.slice(copiedTo);
+}
+
+type Tag = NonNullable<ReturnType<typeof tagAt>>;
+
+const attributeOf = (tag: Tag, name: string) => tag.attributes.find((one) => one.name === name)?.value ?? null;
+
+/** Whether an element only shows pictures and sounds, all from the platform's own hosts. */
+function isHarmless(tag: Tag, hosts: readonly string[]): boolean {
+  const isPlain = /^(?:img|picture|video|audio|source|track|input)$/.test(tag.name);
+  if (!isPlain || attributeOf(tag, "style")) return false;
+  const sources = tag.attributes.filter(({ name }) => /^(?:src|srcset|href|xlink:href|data|poster|content)$/.test(name));
+  return tag.isEnd || sources.every(({ value }) => value !== null && isOwn(value, hosts));
+}
+
+/** A Markdown link to the source of an element; `null` if it has none. */
+function linkFor(tag: Tag): string | null {
+  const src = tag.isEnd ? null : attributeOf(tag, "src");
+  if (!src || !/^https?:/i.test(src)) return null;
+  return `[${attributeOf(tag, "alt")?.replace(/[[\]\n]/g, " ") || "image"}](${encodeURI(src)})`;
 }
 
 /** Whether an address is relative or belongs to one of the hosts. Returns false for ambiguous addresses. */

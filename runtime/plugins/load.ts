@@ -91,30 +91,40 @@ const name = /^[a-z][a-z0-9_-]{0,62}$/;
 
 /** Throws a `Refusal` that names the invalid contribution. */
 export function checkContributions(plugin: string, contributions: Contributions): void {
-  const refusal = (what: string) => new Refusal("BAD_CONTRIBUTION", `${plugin}: ${what}`);
-  if (typeof contributions !== "object" || contributions === null) throw refusal("setup must return an object of contributions.");
-  for (const kind of contributionKinds) {
-    for (const key of Object.keys(contributions[kind] ?? {})) {
-      if (!name.test(key)) throw refusal(`names in ${kind} must be like add_comment; "${key}" is not.`);
-    }
-  }
+  for (const wrong of faultsOf(contributions)) throw new Refusal("BAD_CONTRIBUTION", `${plugin}: ${wrong}`);
+}
+
+/** What is wrong with contributions, in sentences. */
+function* faultsOf(contributions: Contributions): Iterable<string> {
+  if (typeof contributions !== "object" || contributions === null) return yield "setup must return an object of contributions.";
+  for (const kind of contributionKinds)
+    for (const key of Object.keys(contributions[kind] ?? {}))
+      if (!name.test(key)) yield `names in ${kind} must be like add_comment; "${key}" is not.`;
   if (Object.hasOwn(contributions.queues ?? {}, ownQueue))
-    throw refusal(`the queue "${ownQueue}" is reserved for the database; use another name.`);
-  for (const [key, one] of Object.entries(contributions.knowledge ?? {})) {
-    if (one.config?.def?.type !== "object") throw refusal(`knowledge.${key}.config must be a z.object.`);
-    const stray = one.secrets.find((member) => !Object.hasOwn(one.config.shape, member));
-    if (stray) throw refusal(`knowledge.${key}.secrets must name members of its config; "${stray}" is not one.`);
-  }
-  for (const [key, one] of Object.entries(contributions.routes ?? {})) {
-    if (!["GET", "POST"].includes(one.method) || !["read", "write", "admin", "open"].includes(one.scope))
-      throw refusal(`routes.${key} must have a method GET or POST and a scope read, write, admin or open; use route().`);
-    if (one.input && one.input.def?.type !== "object") throw refusal(`routes.${key}.input must be a z.object.`);
-  }
-  for (const [key, tool] of Object.entries(contributions.tools ?? {})) {
-    if (tool.input?.def?.type !== "object") throw refusal(`tools.${key}.input must be a z.object.`);
-    if (tool.effect === "write" && !tool.idempotent && !tool.find)
-      throw refusal(`tools.${key} writes, so it must be idempotent or have find().`);
-  }
+    yield `the queue "${ownQueue}" is reserved for the database; use another name.`;
+  for (const [key, one] of Object.entries(contributions.knowledge ?? {})) yield* knowledgeFaults(key, one);
+  for (const [key, one] of Object.entries(contributions.routes ?? {})) yield* routeFaults(key, one);
+  for (const [key, one] of Object.entries(contributions.tools ?? {})) yield* toolFaults(key, one);
+}
+
+type Contribution<K extends keyof Contributions> =
+  NonNullable<Contributions[K]> extends Readonly<Record<string, infer One>> ? One : never;
+
+function* knowledgeFaults(key: string, { config, secrets }: Contribution<"knowledge">): Iterable<string> {
+  if (config?.def?.type !== "object") return yield `knowledge.${key}.config must be a z.object.`;
+  const stray = secrets.find((member) => !Object.hasOwn(config.shape, member));
+  if (stray) yield `knowledge.${key}.secrets must name members of its config; "${stray}" is not one.`;
+}
+
+function* routeFaults(key: string, { method, scope, input }: Contribution<"routes">): Iterable<string> {
+  if (!["GET", "POST"].includes(method) || !["read", "write", "admin", "open"].includes(scope))
+    yield `routes.${key} must have a method GET or POST and a scope read, write, admin or open; use route().`;
+  if (input && input.def?.type !== "object") yield `routes.${key}.input must be a z.object.`;
+}
+
+function* toolFaults(key: string, { input, effect, idempotent, find }: Contribution<"tools">): Iterable<string> {
+  if (input?.def?.type !== "object") yield `tools.${key}.input must be a z.object.`;
+  if (effect === "write" && !idempotent && !find) yield `tools.${key} writes, so it must be idempotent or have find().`;
 }
 
 export const refusedPlugin = (plugin: string, error: unknown): RefusedPlugin => ({

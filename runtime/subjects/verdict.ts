@@ -16,32 +16,47 @@ export function eventVerdict(event: Pick<WebhookEvent, "outcome" | "reason" | "c
 }
 
 export function executionVerdict(execution: Omit<Execution, "result">): string {
-  const { state, dry_run, attempts, error, waiting_for, next_attempt_at, held_reason, reason, result_url } = execution;
+  const { state, attempts, error, waiting_for, held_reason, reason } = execution;
   const tries = attempts === 1 ? "1 attempt" : `${attempts} attempts`;
-  const next = next_attempt_at?.replace(/\.\d+Z$/, "Z");
-  const until = next === undefined ? "" : `, until ${next}`;
   switch (state) {
     case "succeeded":
-      if (dry_run) return "Dry run: nothing was written; see the execution for what it would write.";
-      return result_url
-        ? "Succeeded, and its comment was posted."
-        : `Succeeded, but no comment was posted${error ? `: ${clause(error)}` : ""}.`;
+      return successVerdict(execution);
     case "failed":
       return `Failed after ${tries}: ${clause(error) ?? "no error is stored"}.`;
     case "cancelled":
       return `Cancelled${reason ? `: ${clause(reason)}` : ""}.`;
     case "held":
-      return `Held${until}: ${clause(held_reason ?? waiting_for) ?? "no reason is stored"}.`;
+      return `Held${until(execution)}: ${clause(held_reason ?? waiting_for) ?? "no reason is stored"}.`;
     case "running":
       return `Running, ${tries} so far.`;
     default:
-      if (waiting_for?.includes(" is paused: ")) return `Waiting: ${clause(waiting_for)}.`;
-      // The reason itself says when it is retried.
-      if (waiting_for?.includes(" is unavailable until ")) return `Waiting for ${clause(waiting_for)}.`;
-      if (waiting_for?.startsWith("the next attempt,"))
-        return `Waiting for the next attempt${next ? ` at ${next}` : ""}${clause(waiting_for.slice("the next attempt".length))}.`;
-      return `Waiting for ${clause(waiting_for) ?? "a free worker"}${until}.`;
+      return waitVerdict(execution);
   }
+}
+
+function successVerdict({ dry_run, result_url, error }: Omit<Execution, "result">): string {
+  if (dry_run) return "Dry run: nothing was written; see the execution for what it would write.";
+  if (result_url) return "Succeeded, and its comment was posted.";
+  return `Succeeded, but no comment was posted${error ? `: ${clause(error)}` : ""}.`;
+}
+
+function waitVerdict(execution: Omit<Execution, "result">): string {
+  const { waiting_for } = execution;
+  const next = nextAttempt(execution);
+  if (waiting_for?.includes(" is paused: ")) return `Waiting: ${clause(waiting_for)}.`;
+  // The reason itself says when it is retried.
+  if (waiting_for?.includes(" is unavailable until ")) return `Waiting for ${clause(waiting_for)}.`;
+  if (waiting_for?.startsWith("the next attempt,"))
+    return `Waiting for the next attempt${next ? ` at ${next}` : ""}${clause(waiting_for.slice("the next attempt".length))}.`;
+  return `Waiting for ${clause(waiting_for) ?? "a free worker"}${until(execution)}.`;
+}
+
+/** Time of the next attempt, without fractions of a second. */
+const nextAttempt = ({ next_attempt_at }: Pick<Execution, "next_attempt_at">) => next_attempt_at?.replace(/\.\d+Z$/, "Z");
+
+function until(execution: Pick<Execution, "next_attempt_at">): string {
+  const next = nextAttempt(execution);
+  return next === undefined ? "" : `, until ${next}`;
 }
 
 interface JudgedDelivery {

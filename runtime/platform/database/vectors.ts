@@ -83,22 +83,31 @@ async function prepareTables(sql: Queryable, database: Database["kind"], tables:
       select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
       where i.indrelid = ${table}::regclass and c.relname like ${`${table}\\_embedding\\_%`}`;
     const existingIndex = indexes.find((index) => index.name === name);
-    const [count] = await sql<
-      [{ rows: number }]
-    >`select count(*) as rows from (select 1 from ${sql(table)} where embedding is not null limit 1000000) counted`;
-    const rows = count.rows;
-    if (name && !existingIndex?.valid && (want.kind === "hnsw" || rows >= minRowsForIvfflat)) {
-      if (existingIndex) await sql.unsafe(`drop index ${name}`);
-      if (rows > 1000) log.info("building the vector index", { table, rows, index: name });
-      // On a server, other sessions write at the same time and must not wait.
-      const concurrently = database === "postgres" ? "concurrently" : "";
-      const lists = Math.ceil(Math.max(rows / 1000, 10));
-      const settings = want.kind === "ivfflat" ? `lists = ${lists}` : `ef_construction = ${efConstruction[database]}`;
-      const operators = `${want.known}_${want.metric}_ops`;
-      await sql.unsafe(
-        `create index ${concurrently} if not exists ${name} on ${table} using ${want.kind} (embedding ${operators}) with (${settings})`,
-      );
+    if (name && !existingIndex?.valid) {
+      const rows = await countVectors(sql, table);
+      if (want.kind === "hnsw" || rows >= minRowsForIvfflat) {
+        if (existingIndex) await sql.unsafe(`drop index ${name}`);
+        if (rows > 1000) log.info("building the vector index", { table, rows, index: name });
+        await sql.unsafe(createIndex(name, table, rows, database, want));
+      }
     }
     for (const old of indexes) if (old.name !== name) await sql.unsafe(`drop index if exists ${old.name}`);
   }
+}
+
+/** Up to a million. */
+async function countVectors(sql: Queryable, table: string): Promise<number> {
+  const [count] = await sql<
+    [{ rows: number }]
+  >`select count(*) as rows from (select 1 from ${sql(table)} where embedding is not null limit 1000000) counted`;
+  return count.rows;
+}
+
+function createIndex(name: string, table: string, rows: number, database: Database["kind"], want: Prepared): string {
+  // On a server, other sessions write at the same time and must not wait.
+  const concurrently = database === "postgres" ? "concurrently" : "";
+  const lists = Math.ceil(Math.max(rows / 1000, 10));
+  const settings = want.kind === "ivfflat" ? `lists = ${lists}` : `ef_construction = ${efConstruction[database]}`;
+  const operators = `${want.known}_${want.metric}_ops`;
+  return `create index ${concurrently} if not exists ${name} on ${table} using ${want.kind} (embedding ${operators}) with (${settings})`;
 }
