@@ -1,4 +1,3 @@
-import type { NewComment, PostedComment } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { messageOf } from "../platform/error-text.ts";
 import { newId } from "../platform/ids.ts";
@@ -7,10 +6,8 @@ import type { Log, Report } from "../platform/log.ts";
 import type { Loop } from "../platform/loop.ts";
 import { reconcile } from "../platform/reconcile.ts";
 import type { Connections } from "../plugins/connections.ts";
-import type { Parameters } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { correctLiving, recheckDelaysMs, warnOfLateWrites } from "./living-comment/correct-living.ts";
-import type { PostInput } from "./post.ts";
 import { removeIfNeeded } from "./remove-if-needed.ts";
 import {
   checkRows,
@@ -22,6 +19,7 @@ import {
   type WriteCheck,
 } from "./write-check-queries.ts";
 import { windowMsOf } from "./write-window.ts";
+import { postOf, type Writes, writesOfStep } from "./writes-of-step.ts";
 
 interface WriteCheckOptions {
   readonly sql: Sql;
@@ -46,15 +44,6 @@ const retryMs = 30_000;
 const maxWaits = 20;
 /** Claims without a look that succeeds: those that wait for the step, and 20 that fail. */
 const maxAttempts = maxWaits + 20;
-
-/** The writes of one step at the platform. */
-interface Writes {
-  /** All existing ones, oldest first. */
-  readonly find: () => Promise<readonly unknown[]>;
-  /** Removes one of them. `null` if the platform does not support it. */
-  readonly remove: ((write: unknown) => Promise<void>) | null;
-  readonly write: () => Promise<unknown>;
-}
 
 /**
  * Looks again for writes that two workers may have made, for example because one was frozen between the check of its lease and
@@ -98,46 +87,13 @@ async function carryOut(check: WriteCheck, signal: AbortSignal, options: WriteCh
   }
 }
 
-async function writesOf(check: WriteCheck, signal: AbortSignal, options: WriteCheckOptions): Promise<Writes | null> {
-  const { source, key } = check;
-  if (key === null) return null;
-  if (check.kind === "post") {
-    const connection = await options.connectionFor(source, check, check.agent_id);
-    const post = postOf(check);
-    if (!connection || !post) return null;
-    const { findAll, retract, deliver } = connection.source.adapter;
-    if (!findAll) return null;
-    const call = { signal, connection: connection.settings, key };
-    return {
-      find: () => findAll(post, call),
-      remove: retract ? (comment) => retract(post, comment as PostedComment, call) : null,
-      write: () => deliver(post, call),
-    };
-  }
-  const tool = check.name === null ? undefined : options.tools.get(check.name);
-  const { findAll, retract } = tool ?? {};
-  if (!tool || !findAll) return null;
-  const connection = tool.source ? await options.connectionFor(tool.source.name, check, check.agent_id) : null;
-  if (tool.source && !connection) return null;
-  const use = { signal, connection: (connection?.settings ?? {}) as Record<string, unknown>, key, private: check.private };
-  const input = check.input as Parameters;
-  return {
-    find: () => findAll(input, use),
-    remove: retract ? (output) => retract(input, output, use) : null,
-    write: () => tool.run(input, use),
-  };
-}
-
-const postOf = ({ project, issue, input }: WriteCheck): NewComment | null =>
-  project === null || issue === null ? null : { subject: { project, issue }, body: "", ...(input as PostInput | null) };
-
 /** Returns `false` if the number of existing writes cannot be determined. */
 async function keepOldest(check: WriteCheck, signal: AbortSignal, options: WriteCheckOptions): Promise<boolean> {
   const { sql, warn } = options;
-  const writes = await writesOf(check, signal, options);
+  const writes = await writesOfStep(check, signal, options);
   if (!writes) return false;
-  const { find, remove, write } = writes;
-  let copies = await find();
+  const { find, remove } = writes;
+  const copies = await find();
   if (copies.length < 2) {
     // An earlier check may have removed the stored one, and then failed.
     if (copies.length === 1 && isOther(check, copies[0])) await replaceOutput(sql, check, copies[0], urlOf(copies[0]));
@@ -154,39 +110,53 @@ async function keepOldest(check: WriteCheck, signal: AbortSignal, options: Write
     warn("a write was made twice, and the platform cannot remove it: remove the duplicate by hand", context);
     return true;
   }
+  const { left, hasRemoved } = await removeNewer(copies, find, remove, signal);
+  const isLost = left.length === 0 && hasRemoved;
+  const [remaining] = isLost ? [await writeAgain(writes, context, signal, options)] : left;
+  if (remaining !== undefined && check.state === "succeeded") await replaceOutput(sql, check, remaining, urlOf(remaining));
+  const outcome = isLost ? "both were removed at the same time, so it was written again" : "the newer one was removed";
+  if (hasRemoved) warn(`a write was made twice; ${outcome}`, { ...context, kept: urlOf(remaining) });
+  if (left.length > 1) throw new Error("the platform still lists a duplicate after its removal");
+  return true;
+}
+
+/**
+ * Removes all but the oldest. Looks before each removal and after the last one, because a person may remove the oldest at any time. A
+ * platform with a delayed list still lists removed comments, so the number of removals is limited.
+ */
+async function removeNewer(
+  copies: readonly unknown[],
+  find: Writes["find"],
+  remove: NonNullable<Writes["remove"]>,
+  signal: AbortSignal,
+): Promise<{ left: readonly unknown[]; hasRemoved: boolean }> {
+  let left = copies;
   let hasRemoved = false;
-  // Looks before each removal and after the last one, because a person may remove the oldest at any time. A platform with a
-  // delayed list still lists removed comments, so the number of removals is limited.
-  for (let removals = copies.length - 1; removals > 0 && copies.length > 1; removals--) {
+  for (let removals = copies.length - 1; removals > 0 && left.length > 1; removals--) {
+    const newest = left.at(-1);
     const removal = await removeIfNeeded(
-      () => remove(copies.at(-1)),
+      () => remove(newest),
       async () => (await find()).length > 1,
       signal,
     );
     hasRemoved ||= removal.mayHaveWorked;
-    const left = await find();
-    if (removal.error !== null && left.length >= copies.length) throw removal.error;
-    copies = left;
+    const found = await find();
+    if (removal.error !== null && found.length >= left.length) throw removal.error;
+    left = found;
   }
-  const isLost = copies.length === 0 && hasRemoved;
-  if (isLost) {
-    copies = await reconcile(async () => (await find())[0] ?? null, write, signal, false).then(
-      (written) => [written],
-      (error) => {
-        warn("a write was made twice, and both were removed at the same time: write it again by hand", {
-          ...context,
-          kept: null,
-        });
-        throw error;
-      },
-    );
-  }
-  const [remaining] = copies;
-  if (remaining !== undefined && check.state === "succeeded") await replaceOutput(sql, check, remaining, urlOf(remaining));
-  const outcome = isLost ? "both were removed at the same time, so it was written again" : "the newer one was removed";
-  if (hasRemoved) warn(`a write was made twice; ${outcome}`, { ...context, kept: urlOf(remaining) });
-  if (copies.length > 1) throw new Error("the platform still lists a duplicate after its removal");
-  return true;
+  return { left, hasRemoved };
+}
+
+function writeAgain(
+  { find, write }: Writes,
+  context: object,
+  signal: AbortSignal,
+  { warn }: WriteCheckOptions,
+): Promise<unknown> {
+  return reconcile(async () => (await find())[0] ?? null, write, signal, false).catch((error) => {
+    warn("a write was made twice, and both were removed at the same time: write it again by hand", { ...context, kept: null });
+    throw error;
+  });
 }
 
 /** Whether a write that succeeded stored another result than this one, which the platform no longer lists. */
