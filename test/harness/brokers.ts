@@ -32,8 +32,12 @@ export interface Broker {
   close(): Promise<void>;
 }
 
-/** A nats-server with JetStream: for tests with the tag `nats-server`. */
-export const startNats = (): Promise<Broker> => startNatsBroker({ command: installed("nats-server", inject("natsServer")) });
+/** A nats-server with JetStream and one account: for tests with the tag `nats-server`. */
+export async function startNats(): Promise<Broker> {
+  const account = { user: "signalbox", password: "a-password" };
+  const broker = await startNatsBroker({ command: installed("nats-server", inject("natsServer")), account });
+  return { ...broker, config: { ...broker.config, ...account } };
+}
 
 /** A RabbitMQ without plugins: for tests with the tag `rabbitmq-server`. */
 export const startRabbitmq = (): Promise<Broker> =>

@@ -71,7 +71,20 @@ for (const { name, need, start } of buses) {
     test("the status names a missing stream or queue of webhooks", { timeout: 120_000 }, async () => {
       const missing = `PLUGIN_QUEUE_${name.toUpperCase()}__INCOMING_${name === "nats" ? "STREAM" : "QUEUE"}`;
       await using other = await startWorld({ env: { ...env(), [missing]: "nowhere" } });
-      await shows("failed", /^receiving webhooks failed: .*\bnowhere\b/, other);
+      await shows(
+        "failed",
+        /^receiving webhooks failed: .* has no (stream|queue) "nowhere"\. Create it, or correct the setting/,
+        other,
+      );
+    });
+
+    test("the status says that the broker refuses the password", { timeout: 120_000 }, async () => {
+      await using other = await startWorld({ env: { ...env(), [`PLUGIN_QUEUE_${name.toUpperCase()}__PASSWORD`]: "wrong" } });
+      await shows(
+        "failed",
+        /^receiving webhooks failed: [^:]*(:\d+)? refused the login; correct the settings user and password/,
+        other,
+      );
     });
 
     test("the status says that the broker is down, until it is back", { timeout: 120_000 }, async () => {

@@ -24,12 +24,20 @@ export async function openClient({ tcp, secret }: Pick<Capabilities, "tcp" | "se
     return client;
   } catch (error) {
     client.end();
-    throw error instanceof PluginError
-      ? error
-      : new PluginError("unavailable", `${server.host} refused the connection: ${(error as Error).message}`, { cause: error });
+    throw error instanceof PluginError ? error : refusalOf(server.host, error as Error);
   } finally {
     clearTimeout(late);
   }
+}
+
+/** The host's own errors, for example that the server could not be reached, name it already. */
+function refusalOf(host: string, error: Error): PluginError {
+  const text = error.message.startsWith(host)
+    ? error.message
+    : /ACCESS_REFUSED/.test(error.message)
+      ? `${host} refused the login; correct the settings user and password (${error.message})`
+      : `${host} refused the connection: ${error.message}`;
+  return new PluginError("unavailable", text, { cause: error });
 }
 
 /** The client's connection, over the TCP connections of the host. */

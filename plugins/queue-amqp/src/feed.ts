@@ -1,6 +1,13 @@
 import type { AMQPChannel } from "@cloudamqp/amqp-client/amqp-channel";
 import type { AMQPMessage } from "@cloudamqp/amqp-client/amqp-message";
-import { type Capabilities, IncomingBacklog, type IncomingWebhook, maxIncomingBytes, type WebhookFeed } from "@signalbox/sdk";
+import {
+  type Capabilities,
+  IncomingBacklog,
+  type IncomingWebhook,
+  maxIncomingBytes,
+  PluginError,
+  type WebhookFeed,
+} from "@signalbox/sdk";
 import { cacheOn } from "./cache.ts";
 import type { Connect, HostClient } from "./client.ts";
 import type { Config } from "./config.ts";
@@ -33,10 +40,13 @@ export function openFeed(
     client.room = () => backlog.room();
     const channel = await client.channel();
     await channel.prefetch(prefetch);
-    await channel.basicConsume(queue, { noAck: false }, async (message) => {
+    const take = async (message: AMQPMessage) => {
       if (number !== last || backlog.add(webhookOf(message, number, config))) return;
       log("refused a message that is too long", { queue, longest_bytes: maxIncomingBytes });
       await message.reject(false);
+    };
+    await channel.basicConsume(queue, { noAck: false }, take).catch((error: Error) => {
+      throw missingQueue(queue, error) ?? error;
     });
     return { client, channel, number };
   });
@@ -59,6 +69,13 @@ export function openFeed(
     },
     close: consumer.close,
   };
+}
+
+/** The error if the broker does not have the queue; `null` for all other errors, for example while the queue is down. */
+function missingQueue(queue: string, error: Error): PluginError | null {
+  if (!error.message.includes(`no queue '${queue}'`)) return null;
+  const text = `RabbitMQ has no queue "${queue}". Create it, or correct the setting incoming_queue. (${error.message})`;
+  return new PluginError("unavailable", text, { cause: error });
 }
 
 function webhookOf(message: AMQPMessage, number: number, { incoming_webhook }: Config): IncomingWebhook {

@@ -19,6 +19,17 @@ export interface Connection {
   close(): Promise<void>;
 }
 
+/** The host's own errors name the server that could not be reached. */
+function refusalOf(error: Error): PluginError {
+  const { message } = error;
+  const text = / could not be reached/.test(message)
+    ? `NATS: ${message}`
+    : /authorization|authentication/i.test(message)
+      ? `NATS refused the login; correct the settings user and password, token or credentials (${message})`
+      : `NATS could not be reached: ${message}`;
+  return new PluginError("unavailable", text, { cause: error });
+}
+
 type Needs = Pick<Capabilities, "tcp" | "secret" | "log">;
 
 export function openConnection({ tcp, secret, log }: Needs, { servers }: Config): Connection {
@@ -45,7 +56,7 @@ export function openConnection({ tcp, secret, log }: Needs, { servers }: Config)
       });
       return connection;
     } catch (error) {
-      throw new PluginError("unavailable", `NATS could not be reached: ${(error as Error).message}`, { cause: error });
+      throw refusalOf(error as Error);
     }
   };
   return {
