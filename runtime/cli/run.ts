@@ -1,3 +1,5 @@
+import type { verify } from "@signalbox/schema/audit-log";
+import type { Output } from "@signalbox/schema/operation";
 import { version } from "../platform/version.ts";
 import { readArguments, UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
@@ -55,6 +57,11 @@ async function runNoun(noun: string, [name, ...args]: string[], verbs: readonly 
     : await request(verb.op, parsedArgs.input, namedService(), terminal.out);
   print(verb, answer, parsedArgs.format, terminal);
   if (verb.op.id === "keys.create") terminal.err("Save the key now. It is not shown again.\n");
+  // A scheduled job checks the exit code.
+  if (verb.op.id === "audit.verify" && (answer.value as Output<typeof verify>).state === "broken") {
+    terminal.err("The audit log is broken: an entry was changed, removed or added.\n");
+    return 1;
+  }
   return 0;
 }
 

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ChatRequest } from "../../examples/demo/chat.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { anyDatabase } from "../harness/databases.ts";
+import { changeAuditEntry } from "../harness/database-faults.ts";
+import { anyDatabase, freshDatabase } from "../harness/databases.ts";
+import { run, runtimeUnderTest } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { waitForExecutions } from "../harness/wait.ts";
 import { issueOf, startWorld } from "../harness/world.ts";
@@ -107,6 +109,23 @@ describe.runIf(anyDatabase() === "postgres")("on PostgreSQL", () => {
     await Promise.all(Array.from({ length: 40 }, (_, i) => make(i)));
     for (const one of [service, second]) expect(await verify(one)).toMatchObject({ state: "intact", entries: entries + 40 });
   });
+});
+
+test("signalbox audit verify exits with 1 once an entry was changed", { tags: ["postgres"] }, async () => {
+  await using database = await freshDatabase("migrated");
+  await using own = await startService({ databaseUrl: database.url });
+  for (const id of ["first", "second"])
+    expect((await own.post("/api/agents", { id, name: "n", role_id: "qa", prompt: "p" })).status).toBe(201);
+  const verified = async () => {
+    const command = { args: ["audit", "verify"], env: { SIGNALBOX_URL: own.url }, cwd: own.folder };
+    const child = run(runtimeUnderTest(), "runtime/cli/main.ts", command);
+    const { code } = await child.ended;
+    return [code, child.logs()];
+  };
+  expect(await verified()).toEqual([0, expect.stringContaining('"state": "intact"')]);
+  await changeAuditEntry(database, 1);
+  const [code, text] = await verified();
+  expect([code, text]).toEqual([1, expect.stringMatching(/"broken_at": 1,.*The audit log is broken/s)]);
 });
 
 test("texts that an erasure removes are not in the audit log, which keeps its entries", async () => {

@@ -78,6 +78,10 @@ export async function storeAsBefore(
   return model.length + post.length;
 }
 
+/** Changes an entry of the audit log: its object becomes another. */
+export const changeAuditEntry = (database: FreshDatabase, seq: number): Promise<unknown> =>
+  database.query(`update audit_log set entry = jsonb_set(entry::jsonb, '{object}', '"agents/another"')::json where seq = ${seq}`);
+
 /** Damages all stored texts that are packed; returns their columns, also those of a later version. */
 export async function damagePackedTexts(database: FreshDatabase): Promise<string[]> {
   const columns = await database.query(
