@@ -151,7 +151,7 @@ async function retryDuringOutage(change: Change, { lease, stopSignal }: AttemptB
     } catch (error) {
       if (!isUnavailable(error) || stopSignal.aborted || performance.now() > end) throw error;
       if (write === deps.write)
-        deps.log.warn("the database did not answer; the attempt tries again while it has its lease", { error });
+        deps.log.warn("the database did not store a change; the attempt tries again while it has its lease", { error });
       await sleep(databaseAgainMs, AbortSignal.any([lease.signal, stopSignal]));
     } finally {
       lease.progress(betweenStepsMs);
