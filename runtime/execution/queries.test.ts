@@ -181,7 +181,7 @@ test.runIf(testServer)(
 );
 
 describe.runIf(testServer)("workers that end without releasing their executions", () => {
-  const log: Log = { info() {}, warn() {}, error() {}, with: () => log };
+  const log: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => log };
   const open = (missedChecks: number, keepsSession = true) =>
     LiveWorkers.open({ database: database(), log, missedChecks }, keepsSession);
   /** An execution that a worker runs. */

@@ -10,7 +10,7 @@ import { startWriteChecks } from "./write-checks.ts";
 
 const database = useTestDatabase();
 const sql = () => database().sql;
-const noLog: Log = { info() {}, warn() {}, error() {}, with: () => noLog };
+const noLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => noLog };
 
 interface Comment {
   readonly id: string;

@@ -9,7 +9,7 @@ import { migrate } from "../platform/database/migrate.ts";
 import { schemaText } from "../platform/database/schema-text.ts";
 import type { Log } from "../platform/log.ts";
 
-const noLog: Log = { info() {}, warn() {}, error() {}, with: () => noLog };
+const noLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => noLog };
 
 /**
  * The text of `schema.sql`: the result of all migrations, so a review sees the effect of each. The database takes seconds to

@@ -16,7 +16,7 @@ import { openVectors, type VectorOptions } from "../platform/database/vectors.ts
 import type { Log } from "../platform/log.ts";
 import { openRedis, type Redis } from "../platform/redis/client.ts";
 
-const quiet: Log = { info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
+const quiet: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
 const closing: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   for (const close of closing.reverse()) await close();

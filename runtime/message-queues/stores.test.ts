@@ -5,7 +5,7 @@ import { describe, test } from "vitest";
 import type { Log } from "../platform/log.ts";
 import { openRedis } from "../platform/redis/client.ts";
 
-const quiet: Log = { info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
+const quiet: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
 const url = process.env.TEST_REDIS_URL;
 
 describe("redis", { tags: ["redis"] }, () => {

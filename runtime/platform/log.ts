@@ -1,11 +1,12 @@
 import { currentTrace } from "./telemetry/tracing.ts";
 import { visibleText } from "./visible.ts";
 
-export const logLevels = ["info", "warn", "error"] as const;
+export const logLevels = ["debug", "info", "warn", "error"] as const;
 type LogLevel = (typeof logLevels)[number];
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface Log {
+  debug(message: string, fields?: Fields): void;
   info(message: string, fields?: Fields): void;
   warn(message: string, fields?: Fields): void;
   error(message: string, fields?: Fields): void;
@@ -34,6 +35,7 @@ export function createLog(
     );
   };
   return {
+    debug: (message, more) => emit("debug", message, more),
     info: (message, more) => emit("info", message, more),
     warn: (message, more) => emit("warn", message, more),
     error: (message, more) => emit("error", message, more),

@@ -9,12 +9,12 @@ import type { Core } from "./core.ts";
 /**
  * Who can reach the service, and which addresses it may contact. Before a write, every `fetch` checks the lease of the execution.
  */
-export function openNetwork({ config, shutdown }: Core, keyring: Keyring) {
+export function openNetwork({ config, log, shutdown }: Core, keyring: Keyring) {
   const exposure = exposureOf(config, keyring.open);
   const guardFor = (loopback: () => boolean) => {
     const guard = createGuard({ allowedNetworks: config.ALLOW_PRIVATE_ADDRESSES, loopback });
     shutdown.add(() => guard.close());
-    return { ...guard, fetch: countRequests(fencedFetch(guard.fetch)) };
+    return { ...guard, fetch: countRequests(fencedFetch(guard.fetch), log) };
   };
   return {
     exposure,
@@ -26,7 +26,7 @@ export function openNetwork({ config, shutdown }: Core, keyring: Keyring) {
     /** For third-party plugins: does not depend on API keys. */
     pluginGuard: guardFor(() => false),
     /** For addresses from the environment: not restricted. */
-    fetch: countRequests(fencedFetch(leanFetch(config))),
+    fetch: countRequests(fencedFetch(leanFetch(config)), log),
   };
 }
 export type Network = ReturnType<typeof openNetwork>;

@@ -11,7 +11,7 @@ import { endSessions } from "../harness/database-faults.ts";
 import { anyDatabase, freshDatabase } from "../harness/databases.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
 import { startService } from "../harness/service.ts";
-import { waitForExecutions } from "../harness/wait.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { plainScript } from "../harness/world.ts";
 
 /** Starts the service, which must exit on its own, and returns its output. */
@@ -210,6 +210,7 @@ test("the configuration in effect names the source of each value and shows no se
       LLM_BASE_URL: `http://operator:${hidden}@127.0.0.1:9/v1`,
       LLM_MODEL: "small",
       TRACKER_UPDATES_ENABLED: "False",
+      LOG_LEVEL: "DEBUG",
       PLUGIN_CLOCK__ZONE: hidden,
     },
   });
@@ -225,7 +226,12 @@ test("the configuration in effect names the source of each value and shows no se
   expect(of("LLM_MODEL")).toMatchObject({ value: "small", default: "gpt-4o-mini", source: "environment", secret: false });
   expect(of("ALPHA_TOKEN")).toMatchObject({ value: "********", default: null, source: "environment", secret: true });
   expect(of("LLM_BASE_URL")?.value).toBe("http://********@127.0.0.1:9/v1");
-  expect(of("TRACKER_UPDATES_ENABLED")?.value).toBe("false");
+  expect([of("TRACKER_UPDATES_ENABLED")?.value, of("LOG_LEVEL")?.value]).toEqual(["false", "debug"]);
+  // The status sends a request to the model.
+  expect((await service.get("/api/status")).status).toBe(200);
+  await eventually(() =>
+    /"level":"debug","message":"request failed","method":"\w+","host":"127\.0\.0\.1:9"/.test(service.logs()),
+  );
   expect(of("BUDGET_RUN_TOKENS")).toMatchObject({ value: "500000", source: "default", secret: false });
   expect(of("PLUGIN_CLOCK__ZONE")).toMatchObject({ value: "********", source: "environment", secret: true });
   await service.stop();

@@ -21,7 +21,7 @@ beforeEach(async () => {
 const sql = () => database().sql;
 
 const subject = "alpha:octo/app#1";
-const noLog: Log = { info() {}, warn() {}, error() {}, with: () => noLog };
+const noLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => noLog };
 const signal = new AbortController().signal;
 /** A tracker whose only comment is this one. */
 let shown: string | null = null;

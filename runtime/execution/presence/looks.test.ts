@@ -13,7 +13,7 @@ import { startPresence } from "./signs.ts";
 
 const database = useTestDatabase();
 const sql = () => database().sql;
-const noLog: Log = { info() {}, warn() {}, error() {}, with: () => noLog };
+const noLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => noLog };
 const lost = "key of a lost write";
 
 /** An execution with a living comment, one of whose writes was lost, at a tracker that can fail. */

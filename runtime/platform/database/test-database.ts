@@ -7,7 +7,7 @@ import { schemaVersion } from "./test-folder.ts";
 
 /** The real server for tests of behaviour that the embedded database cannot show, because it has only one session. */
 export const testServer = process.env.TEST_DATABASE_URL;
-const noLog: Log = { info() {}, warn() {}, error() {}, with: () => noLog };
+const noLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => noLog };
 
 export interface TestDatabase {
   /** One pool for each requested replica. */

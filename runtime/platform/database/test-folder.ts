@@ -25,7 +25,7 @@ import { migrate } from "./migrate.ts";
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const cache = fileOf("../../../node_modules/.cache/signalbox");
 const migrations = fileOf("../../../migrations");
-const noLog: Log = { info() {}, warn() {}, error() {}, with: () => noLog };
+const noLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => noLog };
 /** A process that holds the lock for longer than this has died. */
 const lockMs = 120_000;
 

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { Log } from "../log.ts";
 import { headerOf } from "../network/whole-response.ts";
 
 /** The metrics of the process, for `GET /metrics`. Labels have few values; `bounded` limits labels with external values. */
@@ -168,19 +169,30 @@ export function measureProcess(): void {
   }
 }
 
-/** A `fetch` that counts requests by host and status class, and records the remaining rate limit from the responses. */
+/**
+ * A `fetch` that counts requests by host and status class, records the remaining rate limit from the responses, and logs each
+ * request at the level `debug`.
+ */
 export const countRequests =
-  (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
+  (fetch: typeof globalThis.fetch, log: Pick<Log, "debug">): typeof globalThis.fetch =>
   async (input, init) => {
     const host = labelValue("host", hostOf(input));
+    const startedAt = performance.now();
+    const request = () => ({
+      method: init?.method ?? (input instanceof Request ? input.method : "GET"),
+      host,
+      duration_ms: Math.round(performance.now() - startedAt),
+    });
     try {
       const answer = await fetch(input, init);
+      log.debug("request answered", { ...request(), status: answer.status });
       requests.inc({ host, status: `${Math.floor(answer.status / 100)}xx` });
       const left = headerOf(answer, "x-ratelimit-remaining") ?? headerOf(answer, "ratelimit-remaining");
       if (left !== null && /^\d{1,9}$/.test(left)) rateRemaining.set({ host }, Number(left));
       return answer;
     } catch (error) {
       requests.inc({ host, status: "error" });
+      log.debug("request failed", { ...request(), error });
       throw error;
     }
   };

@@ -93,7 +93,12 @@ export const service = {
     ),
   TRUSTED_PROXIES: networks.describe("Networks of the reverse proxies whose `X-Forwarded-For` is trusted, comma-separated."),
   ALLOW_PRIVATE_ADDRESSES: networks.describe("Private networks that user-supplied URLs can reach, comma-separated."),
-  LOG_LEVEL: z.enum(logLevels).default("info").describe("Minimum level of log lines."),
+  LOG_LEVEL: z
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(logLevels))
+    .default("info")
+    .describe("Minimum level of log lines: `debug`, `info`, `warn` or `error`. `debug` also logs requests to LLMs and trackers."),
   LOG_FORMAT: z
     .enum(["json", "text"])
     .optional()

@@ -18,7 +18,7 @@ import { client, collect, failure, grpc, type Loose, numbers } from "./testing/c
 import { bindWidgets } from "./testing/widgets.ts";
 import { Health } from "./well-known.ts";
 
-const quiet = { info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
+const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
 const routes = async () =>
   grpcRoutes(
     bindWidgets(),

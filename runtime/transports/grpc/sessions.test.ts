@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { GrpcOptions } from "./calls.ts";
 import { startGrpc } from "./server.ts";
 
-const quiet = { info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
+const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
 
 async function start(limits: Partial<GrpcOptions>) {
   const routes = async () => () => {};

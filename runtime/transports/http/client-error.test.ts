@@ -8,6 +8,7 @@ import { listenerOptions } from "./client-error.ts";
 test("an error outside of the routes is logged with its details, once if a client repeats the request; a client's end is not", async () => {
   const lines: (readonly [string, unknown])[] = [];
   const log = {
+    debug: () => {},
     info: () => {},
     warn: () => {},
     error: (...line: [string, unknown?]) => void lines.push([line[0], line[1]]),

@@ -112,7 +112,7 @@ export function hostFor(built: Built, settings: Readonly<Record<string, string>>
     loopback: false,
     lookup: (_, options, done) => (options.all ? done(null, [{ address: "127.0.0.1", family: 4 }]) : done(null, "127.0.0.1", 4)),
   });
-  const quiet = { info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
+  const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
   const dependencies: SandboxDependencies = {
     deno: undefined,
     settingsOf: (id) => (id === "hostile" ? settings : { token: "of another" }),

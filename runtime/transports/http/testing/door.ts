@@ -9,7 +9,7 @@ import type { BoundOperation } from "../../../platform/operation.ts";
 import { createApp } from "../app.ts";
 import type { Authenticate } from "../authenticate.ts";
 
-export const noLog: Log = { info: () => {}, warn: () => {}, error: () => {}, with: () => noLog };
+export const noLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, with: () => noLog };
 
 export interface Answer {
   readonly status: number;
