@@ -23,6 +23,22 @@ describe("commands and order", () => {
     expect((await event(again.event_id)).reason).toMatch(/nothing on this issue has failed/);
   });
 
+  test.concurrent("a command is acknowledged by a reaction to its comment: whether it had an effect; a refused one is not", async () => {
+    const repo = await project({});
+    const { tracker } = limited.world;
+    tracker.createIssue({ repo, number: 1, title: "Commands" });
+    const say = async (text: string, author_association: string) => {
+      const { id } = tracker.comment(repo, 1, text, "mona");
+      const payload = issueCommented({ repo, number: 1, comment: text }, { comment: { id, author_association } });
+      await send(payload);
+      return () => tracker.reactions(repo, { comment: id });
+    };
+    const refused = await say("/stop", "NONE");
+    const [stop, retry] = [await say("/stop", "OWNER"), await say("/retry", "OWNER")];
+    await eventually(() => expect([stop(), retry()]).toEqual([["+1"], ["confused"]]));
+    expect(refused()).toEqual([]);
+  });
+
   test.concurrent("on_close finish: runs of a closed issue finish with their comment", async () => {
     const repo = await project({ on_close: "finish" });
     limited.world.model.answerWith({ when: `Finish ${repo}`, reply: { content: "Finished.", delayMs: 500 }, times: 0 });
