@@ -22,7 +22,7 @@ export const auditLogEntry = z
     after: z
       .unknown()
       .describe(
-        "Response of the operation; null if it has none. For the beginning of an erasure, the request. For an interrupted one, the request with `is_complete: false` and the error, which says what to repeat. Secrets are masked, and text from issues, people and models is omitted.",
+        "Response of the operation; null if it has none. For the beginning of an erasure, the request. For an interrupted one, the request with `is_complete: false` and the reason as `error`. Secrets are masked, and text from issues, people and models is omitted.",
       ),
     request_id: z.string(),
     created_at: timestamp,

@@ -92,7 +92,7 @@ export const remove = operation({
   rpc: "ProjectService.DeleteProject",
   summary: "Delete a project",
   description:
-    "Keeps its executions, without a project. If it is paused, its queued executions, and running ones that would be retried, are held until an operator releases them.",
+    "Keeps its executions, without a project. If it is paused, its queued executions, and running ones that their current attempt does not finish, are held until an operator releases them.",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });

@@ -25,7 +25,7 @@ export function listLog(
         select 'task-executions/' || e.id from task_executions e where e.subject = any(${subjects as string[]}::text[])
         union all select 'tasks/' || e.id from task_executions e where e.subject = any(${subjects as string[]}::text[])
         union all select 'webhook-events/' || w.id from webhook_events w where w.subject = any(${subjects as string[]}::text[]))
-        or operation = 'data.erase' and (entry -> 'after' -> 'subjects')::jsonb ?| ${subjects as string[]}::text[])`
+        or operation in ('data.erase', 'data.erase.start') and (entry -> 'after' -> 'subjects')::jsonb ?| ${subjects as string[]}::text[])`
     : sql``;
   const history: History = {
     table: sql`audit_log`,

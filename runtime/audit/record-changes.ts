@@ -35,8 +35,8 @@ const erasedNames: Readonly<Record<string, readonly string[]>> = { "data.erase":
 
 /**
  * Operations that may have done part of their work when they fail. The log records the request before they begin, as a change by
- * `<operation>.start`, and again with the error if they fail: a failure of the database, or the end of the process, may prevent the
- * second entry.
+ * `<operation>.start`, and again with the reason if they are interrupted: a failure of the database, or the end of the process, may
+ * prevent the second entry.
  */
 const isDoneInParts = new Set(["data.erase"]);
 
@@ -87,7 +87,7 @@ export function recordChanges(
       };
       const before = await read(input, context);
       const isInParts = isDoneInParts.has(one.op.id);
-      const recordStart = () => record(`${one.op.id}.start`, { before, after: input });
+      const recordStart = (details: object) => record(`${one.op.id}.start`, { before, after: { ...input, ...details } });
       const given: Context = isInParts ? Object.create(context, { recordStart: { value: recordStart } }) : context;
       const answer = await (one.run(input, given) as Promise<unknown>).catch(async (error: unknown) => {
         const failed = { ...input, is_complete: false, error: reasonOf(error) };
@@ -108,7 +108,7 @@ export function recordChanges(
 }
 
 /**
- * Why the operation failed. The rest of the message may name issues, and other errors may contain texts, that the erasure must remove.
+ * Why the operation failed, without its advice to the caller. Unexpected errors may contain texts that the erasure must remove.
  */
 function reasonOf(error: unknown): string {
   const known = error instanceof Problem ? (error.cause ?? error) : error;

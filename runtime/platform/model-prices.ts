@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
+import { ConfigError } from "./environment.ts";
 import { messageOf } from "./error-text.ts";
 
 const rate = z.number().min(0).max(1_000_000);
@@ -10,21 +11,31 @@ const prices = z.record(z.string().min(1), price);
 /** Prices by model. A name that ends with `*` is a prefix. */
 export type ModelPrices = z.output<typeof prices>;
 
-/** The value of `MODEL_PRICES`: JSON, or the path of a JSON file, which is read once. */
-export const modelPrices = z.string().transform((text, context): ModelPrices => {
+const isJson = (text: string): boolean => /^[{[]/.test(text.trimStart());
+
+/** The value of `MODEL_PRICES`: JSON, or the path of a JSON file. Only the service reads the file; other commands may not have it. */
+export const modelPrices = z.string().superRefine((text, context) => {
+  if (!isJson(text)) return;
   try {
-    return parse(text);
+    parse(text);
   } catch (error) {
     context.addIssue({ code: "custom", message: messageOf(error) });
-    return z.NEVER;
   }
 });
 
+/** Reads `MODEL_PRICES`. Throws a `ConfigError`. */
+export function readModelPrices(text: string): ModelPrices {
+  try {
+    if (isJson(text)) return parse(text);
+    if (!existsSync(text)) throw new Error("must be JSON or the path of a JSON file");
+    return parse(readFileSync(text, "utf8"));
+  } catch (error) {
+    throw new ConfigError(`MODEL_PRICES: ${messageOf(error)}`);
+  }
+}
+
 /** Throws an Error with the reason. */
-function parse(text: string): ModelPrices {
-  const isJson = /^[{[]/.test(text.trimStart());
-  if (!isJson && !statSync(text, { throwIfNoEntry: false })?.isFile()) throw new Error("must be JSON or the path of a JSON file");
-  const json = isJson ? text : readFileSync(text, "utf8");
+function parse(json: string): ModelPrices {
   let value: unknown;
   try {
     value = JSON.parse(json);

@@ -34,7 +34,7 @@ export interface Context {
    * Records in the audit log that the operation begins. Call it before the first change. Set for operations that may have done part of
    * their work when they fail. Rejects if it cannot be recorded.
    */
-  readonly recordStart?: (() => Promise<unknown>) | undefined;
+  readonly recordStart?: ((details: object) => Promise<unknown>) | undefined;
 }
 
 /** The id in the headers of a request; `undefined` unless it is printable and short, so that logs can contain it. */

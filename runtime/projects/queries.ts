@@ -44,12 +44,16 @@ export async function updateProject(
 
 /**
  * Also ends its pause, which would have no effect but remain in the status. The executions that the pause kept from starting are
- * held, because an operator stopped them: an operator can release or cancel them. Those that run end their attempt, and are held
- * instead of retried. Locks the project first, so that no webhook stores an execution of it meanwhile.
+ * held, because an operator stopped them: an operator can release or cancel them. Those that run end their attempt, and are held if
+ * it does not finish them. Locks the project first, so that no webhook stores an execution of it meanwhile.
  */
 export async function deleteProject(sql: Sql, id: number): Promise<boolean> {
   return sql.begin(async (transaction) => {
     await transaction`select 1 from projects where id = ${id} for update`;
+    // All that may change, in the order in which others lock them.
+    await transaction`
+      select 1 from task_executions where project_id = ${id} and state not in ('succeeded', 'failed', 'cancelled')
+      order by id for update`;
     await transaction`
       with ended as (delete from pauses where scope = 'project' and id = ${String(id)} returning reason),
       stopped as (
@@ -57,7 +61,6 @@ export async function deleteProject(sql: Sql, id: number): Promise<boolean> {
         from task_executions e, ended
         where e.project_id = ${id} and (e.state in ('queued', 'running')
           or (e.state = 'held' and (e.held_until is not null or e.blocked_by is not null)))
-        order by e.id for update of e
       )
       update task_executions e set
         state = case when e.state = 'running' then e.state else 'held' end,

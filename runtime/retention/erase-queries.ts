@@ -62,15 +62,15 @@ export async function cancelForErasure(sql: Sql, target: ErasureTarget): Promise
   return rows.map(({ id }) => id);
 }
 
-/** The executions that this erasure and interrupted ones cancelled. */
+/** The executions that erasures cancelled: this one, those in progress, and interrupted ones of the last day. */
 export async function listCancelled(sql: Queryable): Promise<string[]> {
   const rows = await sql<{ execution_id: string }[]>`select execution_id from cancelled_for_erasure order by execution_id`;
   return rows.map(({ execution_id }) => execution_id);
 }
 
 /**
- * Call it once the memories of all executions of `listCancelled` are removed. Forgets those that this erasure cancelled (`own`). Those
- * of others stay for a day, because another erasure may still be in progress.
+ * Call it once the memories of all executions of `listCancelled` are removed. Forgets those that this erasure cancelled (`own`), and
+ * those of other erasures after a day, because they may still be in progress or be repeated.
  */
 export const forgetCancelled = (sql: Queryable, own: readonly string[]) => sql`
   delete from cancelled_for_erasure

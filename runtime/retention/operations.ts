@@ -76,7 +76,7 @@ async function erase(
     const events = counts.events + (await countDeferred(sql, unparsed));
     return { dry_run, ...named, ...counts, events, memories: (await listKeys()).length };
   }
-  await recordStart?.();
+  await recordStart?.({ subjects: subjects ?? [] });
   const removeAll = async () => {
     await discardDeferred(sql, unparsed, "its payload was erased before its plugin could parse it");
     const cancelled = await cancelForErasure(sql, target);
@@ -96,7 +96,8 @@ async function erase(
 
 /**
  * Removes memories that connected agents stored before they learned that their executions are cancelled, also after an earlier
- * erasure that was interrupted. Returns their keys. The name of a person finds nothing any more, so the ids of the executions are stored until this succeeds.
+ * erasure that was interrupted. Returns their keys. The name of a person finds nothing any more, so the ids of the executions are
+ * stored until this succeeds.
  */
 async function removeLateMemories(sql: Sql, memories: Memories, own: readonly string[]): Promise<string[]> {
   try {

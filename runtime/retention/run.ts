@@ -4,6 +4,7 @@ import type { Log } from "../platform/log.ts";
 import { startLoop } from "../platform/loop.ts";
 import { sleep } from "../platform/retry.ts";
 import { daysToSum, sumDay } from "../usage/queries.ts";
+import { forgetCancelled } from "./erase-queries.ts";
 import {
   holdRetention,
   type Portion,
@@ -70,6 +71,7 @@ export async function pass(options: RetentionOptions, holder: string, signal: Ab
     await sumDay(sql, day);
   }
   await sampleSizes(sql);
+  await forgetCancelled(sql, []);
   const portions = (remove: (after: string | null) => Promise<Portion>) => inPortions(remove, sql, holder, signal);
   const countRemoved = (remove: () => Promise<number>) =>
     portions(async () => {

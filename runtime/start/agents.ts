@@ -4,6 +4,7 @@ import { startDiscovery } from "../mcp-servers/discovery.ts";
 import { mcpTools } from "../mcp-servers/tools.ts";
 import { type Memory, openMemory as open } from "../memory/open.ts";
 import { type MemoryResources, storesFrom } from "../memory/prepare.ts";
+import { readModelPrices } from "../platform/model-prices.ts";
 import { isBuiltInSource } from "../tools/eligible.ts";
 import { openRegistry } from "../tools/registry.ts";
 import type { Core } from "./core.ts";
@@ -59,7 +60,7 @@ export async function conversationOf(core: Core, { fetch }: Network, plugins: Pl
     outbox: await openOutbox(core, plugins),
     llm: baseUrl ? createLlm({ fetch, baseUrl, apiKey, timeoutMs: timeoutSeconds * 1000 }) : null,
     defaultModel: config.LLM_MODEL,
-    prices: pricesOf(config.MODEL_PRICES ?? {}, core.warn),
+    prices: pricesOf(readModelPrices(config.MODEL_PRICES ?? "{}"), core.warn),
     maxToolRounds: config.LLM_MAX_TOOL_ROUNDS,
     trackerUpdates: config.TRACKER_UPDATES_ENABLED,
   };

@@ -104,9 +104,9 @@ function probesOf({ core, requiredParts, network, resources, plugins, background
   ];
 }
 
-/** Posts with credentials that cannot be used count for the environment. */
-const accountIdOf = (connection: Promise<Connection | null>): Promise<string> =>
-  connection.then((one) => one?.id ?? "environment").catch(() => "environment");
+/** Returns `null` if the credentials of the account cannot be used. */
+const accountIdOf = (connection: Promise<Connection | null>): Promise<string | null> =>
+  connection.then((one) => one?.id ?? "environment").catch(() => null);
 
 /**
  * The accounts from the environment that have all required settings, and those of the integrations whose credentials can be used.

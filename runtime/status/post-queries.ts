@@ -32,13 +32,15 @@ export const listFailedPosts = (sql: Queryable): Promise<FailedPosts[]> =>
     from failed where source in (select source from failed group by source having count(distinct subject) > 1)
     group by source, slug, project_id, agent_id, subject order by last_at desc limit 10000`;
 
-/** The last post of each poster at these sources that succeeded after this time. */
+/** The last post of each poster among the latest 10,000 posts at these sources that succeeded after this time. */
 export const listLastPosts = (
   sql: Queryable,
   sources: readonly string[],
   since: string,
 ): Promise<(Poster & { readonly last_at: string })[]> =>
   sql<(Poster & { readonly last_at: string })[]>`
-    select source, slug, project_id, agent_id, max(finished_at) as last_at from task_executions
-    where finished_at > ${since} and state = 'succeeded' and result_url is not null and source = any(${sources as string[]})
-    group by source, slug, project_id, agent_id`;
+    select source, slug, project_id, agent_id, max(finished_at) as last_at from (
+      select source, slug, project_id, agent_id, finished_at from task_executions
+      where finished_at > ${since} and state = 'succeeded' and result_url is not null and source = any(${sources as string[]})
+      order by finished_at desc limit 10000
+    ) latest group by source, slug, project_id, agent_id`;

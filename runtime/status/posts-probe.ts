@@ -6,8 +6,8 @@ import { accountName } from "./remote-probes.ts";
 
 const everyMs = 10_000;
 
-/** Id of the connection that an execution uses now. */
-type AccountOf = (poster: Poster) => Promise<string>;
+/** Id of the connection that an execution uses now; `null` if its credentials cannot be used, which another check reports. */
+type AccountOf = (poster: Poster) => Promise<string | null>;
 
 interface RefusedPosts {
   readonly source: string;
@@ -47,12 +47,12 @@ export async function listRefusedPosts(sql: Sql, accountOf: AccountOf): Promise<
   const posted = new Map<string, string>();
   for (const { last_at, ...poster } of await listLastPosts(sql, sources, oldest.last_at)) {
     const key = await keyOf(poster, accountOf);
-    if (last_at > (posted.get(key) ?? "")) posted.set(key, last_at);
+    if (key !== null && last_at > (posted.get(key) ?? "")) posted.set(key, last_at);
   }
   const byAccount = new Map<string, FailedPosts[]>();
   for (const one of failed) {
     const key = await keyOf(one, accountOf);
-    byAccount.set(key, [...(byAccount.get(key) ?? []), one]);
+    if (key !== null) byAccount.set(key, [...(byAccount.get(key) ?? []), one]);
   }
   return [...byAccount].flatMap(([key, posts]) => {
     // The newest failure is first.
@@ -65,4 +65,7 @@ export async function listRefusedPosts(sql: Sql, accountOf: AccountOf): Promise<
   });
 }
 
-const keyOf = async (poster: Poster, accountOf: AccountOf): Promise<string> => `${poster.source} ${await accountOf(poster)}`;
+async function keyOf(poster: Poster, accountOf: AccountOf): Promise<string | null> {
+  const account = await accountOf(poster);
+  return account === null ? null : `${poster.source} ${account}`;
+}

@@ -105,7 +105,7 @@ export interface LastRun {
 
 /**
  * The last polls, by poll source. A poll that came due while no replica ran is late only if it is not made within ten minutes after the
- * start. Restarts of a replica do not begin this time again.
+ * start. A restart does not reset this time.
  */
 export const listPolls = (sql: Queryable): Promise<LastRun[]> =>
   sql<LastRun[]>`

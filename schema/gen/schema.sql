@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from f14e4bddda5d0a5a
+-- Made from 4942056f6d95ef05
 
 create extension if not exists vector;
 
@@ -359,7 +359,13 @@ CREATE OR REPLACE FUNCTION hold_on_retry()
 AS $function$
 begin
   if new.state in ('queued', 'held') then
+    if new.state = 'queued' then
+      insert into execution_history (execution_id, event, attempts, agent_id, detail, created_at) values
+        (old.id, case when new.failures > old.failures then 'execution.retried' else 'execution.interrupted' end, old.attempts,
+          new.agent_id, case when new.failures > old.failures then new.error end, now());
+    end if;
     new.state := 'held';
+    new.error := null;
     new.held_reason := new.hold_on_retry;
     new.held_until := null;
     new.waiting_for := 'a release by an operator';

@@ -93,7 +93,7 @@ test("a database that is missing stops the start at once", { tags: ["postgres"] 
   expect(logs.trim()).toBe('DATABASE_URL: the database refuses connections: database "no-such-database" does not exist');
 });
 
-test("a folder that is a file, a port that is taken and files without a certificate stop the start with one line", async () => {
+test("a folder that is a file, a port that is taken, files without a certificate and a file that is missing stop the start with one line", async () => {
   const folder = await refusedStart({ DATA_DIR: "./.env" }, "DATABASE_URL=\n");
   expect([folder.code, folder.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^DATA_DIR: .*EEXIST/)]);
   await using database = anyDatabase() === "postgres" ? await freshDatabase() : null;
@@ -106,6 +106,8 @@ test("a folder that is a file, a port that is taken and files without a certific
   const files = { GRPC_TLS_CERT: "./.env", GRPC_TLS_KEY: "./.env" };
   const noCertificate = await refusedStart({ ...where, HOST: "127.0.0.1", ...files }, "LLM_MODEL=small\n");
   expect(noCertificate.logs.trim().split("\n").at(-1)).toMatch(/^GRPC_TLS_CERT and GRPC_TLS_KEY: .*PEM/);
+  const noPrices = await refusedStart({ ...where, HOST: "127.0.0.1", MODEL_PRICES: "./no-prices.json" });
+  expect(noPrices.logs.trim().split("\n").at(-1)).toBe("MODEL_PRICES: must be JSON or the path of a JSON file");
   expect(busy.logs).toContain("ALPHA_WEBHOOKSECRET is not a variable of Signalbox; did you mean ALPHA_WEBHOOK_SECRET?");
   expect(busy.logs).not.toMatch(/migration/i);
   expect([busy.code, busy.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^PORT: .*EADDRINUSE/)]);
@@ -232,6 +234,7 @@ test("the configuration in effect names the source of each value and shows no se
   await eventually(() =>
     /"level":"debug","message":"request failed","method":"\w+","host":"127\.0\.0\.1:9"/.test(service.logs()),
   );
+  expect(service.logs()).not.toContain(hidden);
   expect(of("BUDGET_RUN_TOKENS")).toMatchObject({ value: "500000", source: "default", secret: false });
   expect(of("PLUGIN_CLOCK__ZONE")).toMatchObject({ value: "********", source: "environment", secret: true });
   await service.stop();

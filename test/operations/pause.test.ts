@@ -135,7 +135,7 @@ test("a run of a paused project that is deleted meanwhile is held instead of ret
   const becomes = (wanted: object) =>
     eventually(async () => expect((await world.service.get<Shown>(path)).body).toMatchObject(wanted));
   const held_reason = `project ${project.id} was paused when it was deleted: Wrong answers`;
-  await becomes({ state: "held", waiting_for: "a release by an operator", held_reason, attempts: 1 });
+  await becomes({ state: "held", waiting_for: "a release by an operator", held_reason, attempts: 1, error: null });
   expect((await world.service.post(`${path}/release`)).status).toBe(200);
   // Held once: what an operator released is retried as usual.
   await becomes({ held_reason: null, attempts: 3 });

@@ -7,7 +7,7 @@ function readJson(): number {
   return performance.now() - began;
 }
 
-/** How many times longer this machine takes than that one, in a tenth of a second. Half as fast: 2. */
+/** How many times slower this machine is than that one (half as fast: 2). Measuring takes a tenth of a second. */
 function slowness(): number {
   const [, , median = expected] = Array.from({ length: 5 }, readJson).sort((one, other) => one - other);
   return median / expected;

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { innermost } from "../error-text.ts";
 import type { Log } from "../log.ts";
 import { headerOf } from "../network/whole-response.ts";
 
@@ -176,11 +177,12 @@ export function measureProcess(): void {
 export const countRequests =
   (fetch: typeof globalThis.fetch, log: Pick<Log, "debug">): typeof globalThis.fetch =>
   async (input, init) => {
-    const host = labelValue("host", hostOf(input));
+    const address = hostOf(input);
+    const host = labelValue("host", address);
     const startedAt = performance.now();
     const request = () => ({
       method: init?.method ?? (input instanceof Request ? input.method : "GET"),
-      host,
+      host: address,
       duration_ms: Math.round(performance.now() - startedAt),
     });
     try {
@@ -192,10 +194,16 @@ export const countRequests =
       return answer;
     } catch (error) {
       requests.inc({ host, status: "error" });
-      log.debug("request failed", { ...request(), error });
+      log.debug("request failed", { ...request(), code: codeOf(error) });
       throw error;
     }
   };
+
+/** The kind of an error. Its message can contain the URL, and so secrets. */
+function codeOf(error: unknown): string {
+  const cause = innermost(error) as { code?: unknown; name?: unknown };
+  return String(cause?.code ?? cause?.name ?? "unknown");
+}
 
 function hostOf(input: string | URL | Request): string {
   const address = input instanceof Request ? input.url : String(input);

@@ -98,7 +98,9 @@ export const service = {
     .toLowerCase()
     .pipe(z.enum(logLevels))
     .default("info")
-    .describe("Minimum level of log lines: `debug`, `info`, `warn` or `error`. `debug` also logs requests to LLMs and trackers."),
+    .describe(
+      "Minimum level of log lines: `debug`, `info`, `warn` or `error`. `debug` also logs the method, host, status and duration of each outgoing HTTP request.",
+    ),
   LOG_FORMAT: z
     .enum(["json", "text"])
     .optional()

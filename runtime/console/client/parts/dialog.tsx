@@ -76,7 +76,8 @@ export function ActionButton({ label, confirm, run, done, kind = "plain", needs,
     } catch (error) {
       setState({ busy: false, error: error instanceof CallError ? error.message : String(error) });
     }
-    setTimeout(() => returnFocus(pressed));
+    // Some browsers do not focus a button that is clicked.
+    if (pressed !== document.body) setTimeout(() => returnFocus(pressed));
   };
   const lacks = needs !== undefined && !rights.value[needs];
   const { disabled = false, why } = lacks ? { disabled: true, why: missingRight[needs] } : others;

@@ -30,7 +30,7 @@ export function Form({ label, run, done = "Saved", needs, children, aside }: For
     } catch (error) {
       setState({ busy: false, error: error instanceof CallError ? error.message : String(error) });
     }
-    setTimeout(() => returnFocus(active));
+    if (active !== document.body) setTimeout(() => returnFocus(active));
   };
   return (
     <form class="fields" onSubmit={submit} onInput={() => state.done && setState({ busy: false })}>
