@@ -133,8 +133,14 @@ describe("the Helm chart", { tags: ["helm"] }, () => {
         capabilities: { drop: ["ALL"] },
       });
       expect(container.envFrom).toEqual([{ secretRef: { name: "signalbox" } }]);
-      // A stop lets executions finish.
-      expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(30);
+      // Requests are served until the nodes know that the pod ends; then a stop lets executions finish.
+      const [, waitSeconds = 0] = container.lifecycle?.preStop.exec.command ?? [];
+      expect(waitSeconds > 0).toBe(spec.template.metadata.labels["app.kubernetes.io/component"] !== "worker");
+      expect(spec.template.spec.terminationGracePeriodSeconds - waitSeconds).toBeGreaterThan(30);
+      // A migration may take as long as its statements may, which is an hour.
+      expect(container.startupProbe.periodSeconds * container.startupProbe.failureThreshold).toBeGreaterThanOrEqual(3600);
+      // Kubernetes would add variables for services, such as REDIS_PORT.
+      expect(spec.template.spec.enableServiceLinks).toBe(false);
     }
     for (const { spec } of manifests.filter(({ kind }) => kind === "PodDisruptionBudget"))
       expect(deployments.filter((one) => contains(one.spec.template.metadata.labels, spec.selector.matchLabels)).length).toBe(1);
@@ -145,12 +151,22 @@ describe("the Helm chart", { tags: ["helm"] }, () => {
       { from: [{ namespaceSelector: { matchLabels: { name: "ingress" } } }] },
       { egress: [{ to: [{ ipBlock: { cidr: "10.0.0.0/8" } }], ports: [{ protocol: "TCP", port: 5432 }] }] },
     ];
-    const ingresses = [{ enabled: true }, { enabled: true, className: "nginx", host: "a.example", tlsSecret: "tls" }];
+    const annotations = { "cert-manager.io/cluster-issuer": "issuer" };
+    const ingresses = [
+      { enabled: true },
+      { enabled: true, className: "nginx", host: "a.example", tlsSecret: "tls", annotations },
+    ];
     const others = [
       {},
       { split: true, worker: { replicas: 3, autoscaling: { enabled: true, maxReplicas: 20, queuedPerReplica: 5 } } },
       { podDisruptionBudget: { minAvailable: "50%" }, resources: {}, image: { tag: "1.2.3", pullPolicy: "Always" } },
       { podDisruptionBudget: { minAvailable: 0 }, env: { LLM_BASE_URL: "http://llm/v1", WORKER_CONCURRENCY: 8 } },
+      {
+        imagePullSecrets: [{ name: "registry" }],
+        nodeSelector: { disk: "ssd" },
+        tolerations: [{ key: "reserved", operator: "Exists" }],
+        affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
+      },
     ];
     const all = [false, true].flatMap((split) =>
       networks.flatMap((networkPolicy) =>
@@ -168,18 +184,51 @@ describe("the Helm chart", { tags: ["helm"] }, () => {
     [{ api: { replicas: "two" } }, "got string, want integer"],
     [{ existingSecret: "" }, "minLength"],
     [{ worker: { autoscaling: { enabled: true } } }, "it needs split: true"],
+    [{ split: true, worker: { replicas: 11, autoscaling: { enabled: true } } }, "maxReplicas must be at least worker.replicas"],
+    [{ env: { PORT: 9000 } }, "PORT"],
   ])("values that it does not know or that do not go together are refused (%j)", (values, message) => {
     expect(() => rendered(values)).toThrow(message);
   });
   test("its settings are settings of the service, and none is a secret", () => {
     const known = read("schema/gen/configuration.md");
-    for (const { spec } of rendered({ env: { LLM_BASE_URL: "http://llm/v1" } }).filter(({ kind }) => kind === "Deployment"))
-      for (const { name } of spec.template.spec.containers[0].env as { name: string }[]) {
-        expect(known).toContain(`\`${name}\``);
-        expect(name).not.toMatch(/KEY|TOKEN|SECRET|DATABASE_URL/);
-      }
+    const settings = settingsOf({ env: { LLM_BASE_URL: "http://llm/v1" } });
+    for (const [name, value] of Object.entries(settings)) {
+      expect(known).toContain(`\`${name}\``);
+      if (value !== undefined) expect(name).not.toMatch(/KEY|TOKEN|SECRET|DATABASE_URL/);
+    }
+    // A pod without a database of the installation must not start: it would have one of its own.
+    expect(settings).toMatchObject({ PORT: "8000", GRPC_PORT: "9090" });
+    const [{ spec } = { spec: null }] = rendered().filter(({ kind }) => kind === "Deployment");
+    expect(spec.template.spec.containers[0].env).toContainEqual({
+      name: "DATABASE_URL",
+      valueFrom: { secretKeyRef: { name: "signalbox", key: "DATABASE_URL" } },
+    });
+    expect(settingsOf({ env: { DATABASE_URL: "postgres://db/signalbox" } })).toMatchObject({
+      DATABASE_URL: "postgres://db/signalbox",
+    });
+  });
+  test("false and 0 are settings like others, and large numbers are whole numbers", () => {
+    const env = {
+      TRACKER_UPDATES_ENABLED: false,
+      UPDATE_DEBOUNCE_SECONDS: 0,
+      BUDGET_ISSUE_TOKENS_PER_DAY: 5_000_000,
+      BUDGET_DAY_USD: 0.5,
+      LOG_LEVEL: "debug",
+      HOST: "::",
+    };
+    const texts = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, String(value)]));
+    expect(settingsOf({ env })).toMatchObject(texts);
   });
 });
+
+/** The settings of a replica by name; `undefined`: from a secret. */
+function settingsOf(values: object): Record<string, string | undefined> {
+  const env = rendered(values)
+    .filter(({ kind }) => kind === "Deployment")
+    .flatMap(({ spec }) => spec.template.spec.containers[0].env as { name: string; value?: string }[]);
+  expect(new Set(env.map(({ name }) => name)).size).toBe(env.length);
+  return Object.fromEntries(env.map(({ name, value }) => [name, value]));
+}
 
 const contains = (labels: Record<string, string>, wanted: Record<string, string>): boolean =>
   Object.entries(wanted).every(([name, value]) => labels[name] === value);
