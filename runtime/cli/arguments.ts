@@ -83,6 +83,8 @@ function parse(verb: Verb, args: readonly string[]): { values: Values; positiona
 /** What `parseArgs` refuses, with the option that was probably meant. */
 export function optionFault(error: unknown, names: readonly string[]): string {
   const text = error instanceof Error ? (error.message.split("\n")[0] as string) : String(error);
+  const ambiguous = /^Option '[^']*?(--[\w-]+)[^']*' argument is ambiguous/.exec(text)?.[1];
+  if (ambiguous !== undefined) return `${ambiguous}: missing value; write a value that begins with a hyphen as ${ambiguous}=-…`;
   const option = /^Unknown option '(-[^']*)'/.exec(text)?.[1];
   if (option === undefined) return text;
   const suggestion = nearestName(option.replace(/^-+/, ""), names);

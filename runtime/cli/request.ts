@@ -107,12 +107,18 @@ async function send(
     });
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const reason =
-      cause instanceof Error ? cause.message || ("code" in cause && String(cause.code)) || cause.name : String(cause);
     throw new RequestError(
-      `No service answers at ${url} (${reason}). Start one with \`signalbox start\`, or set SIGNALBOX_URL to its URL.`,
+      `No service answers at ${url} (${reasonOf(cause)}). Start one with \`signalbox start\`, or set SIGNALBOX_URL to its URL.`,
     );
   }
+}
+
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const code = "code" in cause ? String(cause.code) : "";
+  // OpenSSL's own message is a line of its source code.
+  if (code === "ERR_SSL_WRONG_VERSION_NUMBER") return "the port does not use TLS, so the URL begins with http";
+  return cause.message.trim() || code || cause.name;
 }
 
 async function complaint(response: Response): Promise<string> {

@@ -1,9 +1,10 @@
 import type { verify } from "@signalbox/schema/audit-log";
+import { nearestName } from "@signalbox/schema/nearest";
 import type { Output } from "@signalbox/schema/operation";
 import { version } from "../platform/version.ts";
 import { readArguments, UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
-import { commands } from "./commands.ts";
+import { commandGroups, commands } from "./commands.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { overview, verbsHelp, verbUsage } from "./help.ts";
 import { operatorCommands } from "./operate.ts";
@@ -40,12 +41,20 @@ async function runWords([word, ...args]: readonly string[], terminal: Terminal):
 
 async function runNoun(noun: string, [name, ...args]: string[], verbs: readonly Verb[], terminal: Terminal): Promise<number> {
   const ofNoun = verbs.filter((verb) => verb.noun === noun);
-  if (ofNoun.length === 0) throw new UsageError(`unknown command ${JSON.stringify(noun)}; see signalbox --help`);
+  if (ofNoun.length === 0) {
+    const meant = commandsLike(noun, name, verbs);
+    const suggestion = meant.length > 0 ? `; did you mean ${meant.join(" or ")}?\nSee` : "; see";
+    throw new UsageError(`unknown command ${JSON.stringify(noun)}${suggestion} signalbox --help`);
+  }
   if (name === "--help" || name === "-h") return say(terminal, verbsHelp(ofNoun));
   const verb = ofNoun.find((one) => one.verb === name);
   if (!verb) {
     const known = ofNoun.map((one) => one.verb).join(", ");
-    throw new UsageError(`${noun}: ${name ? `unknown verb ${JSON.stringify(name)}` : "missing verb"}; expected one of ${known}`);
+    const problem = name ? `unknown verb ${JSON.stringify(name)}` : "missing verb";
+    const meant = verbOfCommand.get(name ?? "") ?? name;
+    const elsewhere = verbs.find((one) => one.verb === meant && (one.noun === noun || isRelated(one.noun, noun)));
+    const suggestion = elsewhere ? `; did you mean ${verbUsage(elsewhere)}?` : "";
+    throw new UsageError(`${noun}: ${problem}; expected one of ${known}${suggestion}`);
   }
   const parsedArgs = await readArguments(verb, args, terminal.read).catch((error) => {
     throw error instanceof UsageError ? new UsageError(`${error.message}\nSee ${verbUsage(verb)} --help.`) : error;
@@ -63,6 +72,28 @@ async function runNoun(noun: string, [name, ...args]: string[], verbs: readonly 
     return 1;
   }
   return 0;
+}
+
+/** The verbs that do the same as the commands in comments. */
+const verbOfCommand = new Map([
+  ["retry", "restart"],
+  ["continue", "release"],
+  ["stop", "cancel"],
+]);
+
+/** The commands and nouns that an unknown one probably means: those that share a word with it, or one with a similar name. */
+function commandsLike(noun: string, verb: string | undefined, verbs: readonly Verb[]): string[] {
+  const nouns = [...new Set(verbs.map((one) => one.noun))];
+  const related = nouns.filter((one) => isRelated(one, noun));
+  const withVerb = related.filter((one) => verbs.some((known) => known.noun === one && known.verb === verb));
+  if (related.length > 0) return withVerb.length > 0 ? withVerb : related;
+  return [nearestName(noun, [...[...commands, ...commandGroups].map(({ name }) => name), ...nouns]) ?? []].flat();
+}
+
+/** Whether two nouns share a word, in singular or plural: `events` and `webhook-events`. */
+function isRelated(a: string, b: string): boolean {
+  const [first, second] = [a, b].map((noun) => noun.split("-").map((word) => word.replace(/s$/, "")));
+  return first?.some((word) => second?.includes(word)) === true;
 }
 
 function print(verb: Verb, { value, total, nextCursor }: Answer, format: "json" | "table" | null, terminal: Terminal): void {

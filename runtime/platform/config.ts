@@ -15,7 +15,11 @@ export const variables = { ...service, ...work, ...trust, ...trackers } as const
 /** Environment variables of the command-line client. */
 export const clientVariables = {
   SIGNALBOX_URL: address.default("http://127.0.0.1:8000").describe("Base URL of the service."),
-  SIGNALBOX_API_KEY: z.string().optional().describe("API key for the service."),
+  SIGNALBOX_API_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, "contains a space or a character that is not ASCII, so it is no API key")
+    .optional()
+    .describe("API key for the service."),
 } as const satisfies Record<string, z.ZodType>;
 const clientSchema = z.object(clientVariables);
 
