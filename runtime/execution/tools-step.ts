@@ -4,7 +4,7 @@ import { toolWrite } from "../own-writes/own-write.ts";
 import { hasMoreValuesThan } from "../platform/json.ts";
 import { Failure } from "../platform/retry.ts";
 import { labelValue, toolCalls } from "../platform/telemetry/metrics.ts";
-import { genAi } from "../platform/telemetry/names.ts";
+import { genAi, ownAttributes } from "../platform/telemetry/names.ts";
 import { inSpan } from "../platform/telemetry/tracing.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { functionName } from "../tools/function-name.ts";
@@ -41,7 +41,7 @@ export function callTool(
   return inSpan(`execute_tool ${call.name}`, attributes, async (span) => {
     const step = await runCall(conversation, call, startedStep, deps);
     toolCalls.inc({ tool: labelValue("tool", step.name ?? ""), state: step.state });
-    span?.setAttribute("signalbox.state", step.state);
+    span?.setAttribute(ownAttributes.state, step.state);
     return step;
   });
 }

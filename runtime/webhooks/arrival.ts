@@ -14,7 +14,7 @@ export interface NewExecution {
   readonly overrides?: { readonly agent_id?: string | undefined; readonly prompt?: string | undefined };
 }
 
-/** An event as it is stored, with the executions that it starts. */
+/** An event as it is stored. */
 export interface NewEvent {
   readonly id: string;
   readonly source: string;
@@ -47,6 +47,7 @@ export interface NewEvent {
   readonly body: Uint8Array;
 }
 
+/** An event to store, with the executions that it starts and the keys that identify its copies. */
 export interface Arrival {
   readonly event: NewEvent;
   readonly project: string | null;

@@ -6,10 +6,11 @@ import type { Report } from "../platform/log.ts";
 import { pack } from "../platform/packing/packed.ts";
 import type { Policies } from "../policy/policies.ts";
 import type { Arrival, NewExecution } from "./arrival.ts";
+import { commandOf, commandRefusal, pendingReason } from "./command.ts";
 import { rowOf } from "./event-row.ts";
 import { type GateInput, hopLimit, refusalOf } from "./gate.ts";
 import { hasKnownMarker } from "./identify.ts";
-import type { IncomingEvent } from "./incoming-event.ts";
+import type { IdentifiedEvent, IncomingEvent } from "./incoming-event.ts";
 import type { LoopLimits } from "./loop-queries.ts";
 import { isReported, replayOptions } from "./received-webhook.ts";
 import type { Routing } from "./routing.ts";
@@ -42,7 +43,7 @@ const closes = ({ event, origin }: IncomingEvent, triggers: readonly string[], r
   (event.closes ?? triggers.some((one) => closingEvents.has(one)));
 
 /** Decides which tasks an event starts, or why it starts none, and warns of mappings to tasks that do not exist. */
-export function decide(incoming: IncomingEvent, refused: string | null, named: readonly string[], deps: DecisionDeps): Arrival {
+export function decide(incoming: IdentifiedEvent, refused: string | null, named: readonly string[], deps: DecisionDeps): Arrival {
   const { event } = incoming;
   const { triggers, mapped, allowed, outcome, reason } = decisionOf(incoming, refused, named, deps);
   for (const { canonical_trigger, missingTasks: missing } of mapped)
@@ -86,8 +87,8 @@ interface Decision {
 }
 
 /**
- * The decision about an event without a command, for a webhook and for its explanation. Triggers that webhook mappings name replace the trigger of
- * the source event mapping. `refused`: why it starts nothing, regardless of the mappings.
+ * The decision about an event without a command, for a webhook and for its explanation. Triggers that webhook mappings name
+ * replace the trigger of the source event mapping. `refused`: why it starts nothing, regardless of the mappings.
  */
 export function decisionOf(
   incoming: IncomingEvent,
@@ -194,6 +195,18 @@ const chosenTask = (task_id: string, [canonical_trigger = "replay"]: readonly st
   task_exists: true,
   agent_id: null,
 });
+
+/**
+ * The command of an event, unless the event is discarded. `refusal`: why the command is not carried out now, which is
+ * `reasonToWait` if it waits for its author's standing.
+ */
+export function commandIn(incoming: IncomingEvent, hasCommands: boolean) {
+  const { event, origin, findStanding } = incoming;
+  const discarded = reasonToDiscard(incoming);
+  const command = hasCommands && discarded === null && origin.kind !== "replay" ? commandOf(event) : null;
+  const reasonToWait = command && findStanding ? pendingReason(command, event.author) : null;
+  return { discarded, command, reasonToWait, refusal: reasonToWait ?? (command && commandRefusal(command, event.author)) };
+}
 
 /** Why an event starts nothing, regardless of the mappings. */
 export function reasonToDiscard(incoming: IncomingEvent): string | null {

@@ -7,24 +7,14 @@ import type { Log } from "../platform/log.ts";
 import { ownAttributes } from "../platform/telemetry/names.ts";
 import { inSpan, inTrace, validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
-import {
-  alreadyCarriedOut,
-  type Command,
-  commandOf,
-  commandPlace,
-  commandRefusal,
-  type Effect,
-  pendingReason,
-  type RunCommand,
-} from "./command.ts";
+import { alreadyCarriedOut, type Command, commandPlace, type Effect, type RunCommand } from "./command.ts";
 import { splitCopies } from "./copies.ts";
-import { type DecisionDeps, decide, reasonToDiscard } from "./decide.ts";
+import { commandIn, type DecisionDeps, decide } from "./decide.ts";
 import { authorKey, discard, findCarriedOut, setEffect } from "./ending-queries.ts";
 import { packBodies } from "./event-row.ts";
 import { identify } from "./identify.ts";
-import type { IncomingEvent } from "./incoming-event.ts";
+import type { IdentifiedEvent, IncomingEvent } from "./incoming-event.ts";
 import { decideLate } from "./late-command.ts";
-import type { LoopLimits } from "./loop-queries.ts";
 import { type ArrivalLimits, insertArrivals } from "./queries.ts";
 import { storedOrEarlier, storeTogether } from "./store-together.ts";
 
@@ -44,7 +34,6 @@ export interface DispatcherOptions extends DecisionDeps {
   readonly concurrency: number;
   /** A signed body counts as a duplicate if the same body arrived within this many hours before. 0: off. */
   readonly replayHours: number;
-  readonly loops: LoopLimits;
   /** Whether the database compresses payloads with lz4. */
   readonly hasLz4: boolean;
   readonly log: Pick<Log, "info" | "warn">;
@@ -67,17 +56,16 @@ export class Dispatcher {
 
   /** Decides which tasks an event starts and stores the event with its executions. Resolves once they are durable. */
   accept(webhook: IncomingEvent): Promise<Receipt> {
-    const incoming = { ...webhook, id: webhook.id ?? newId() };
-    const event = { id: incoming.id, traceparent: validTraceparent(webhook.traceparent ?? undefined) };
+    const incoming = { ...webhook, id: webhook.id ?? newId(), traceparent: validTraceparent(webhook.traceparent) };
     const attributes = {
-      [ownAttributes.event]: event.id,
+      [ownAttributes.event]: incoming.id,
       [ownAttributes.source]: webhook.source,
-      "signalbox.event_name": webhook.event.event_name,
+      [ownAttributes.eventName]: webhook.event.event_name,
     };
-    return inTrace(event, "webhook", attributes, () => this.#accept(incoming));
+    return inTrace(incoming, "webhook", attributes, () => this.#accept(incoming));
   }
 
-  async #accept(incoming: IncomingEvent & { readonly id: string }): Promise<Receipt> {
+  async #accept(incoming: IdentifiedEvent): Promise<Receipt> {
     const { wake, cancelled, log, warn } = this.#options;
     const { arrival, stored, effect, pending } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
     if (typeof stored === "string") return { event_id: stored, status: "duplicate" };
@@ -118,14 +106,11 @@ export class Dispatcher {
     }
   }
 
-  async #decideAndStore(incoming: IncomingEvent): Promise<Dispatched> {
+  async #decideAndStore(incoming: IdentifiedEvent): Promise<Dispatched> {
     const { carryOut } = this.#options;
-    const refused = reasonToDiscard(incoming);
-    const command = carryOut && !refused && incoming.origin.kind !== "replay" ? commandOf(incoming.event) : null;
-    const { author } = incoming.event;
-    const reasonToWait = command && incoming.findStanding ? pendingReason(command, author) : null;
-    const reason = refused ?? reasonToWait ?? (command && commandRefusal(command, author));
-    const matching = incoming.matching && !reason ? await incoming.matching() : [];
+    const { discarded, command, reasonToWait, refusal } = commandIn(incoming, carryOut !== null);
+    const reason = discarded ?? refusal;
+    const matching = incoming.matching && reason === null ? await incoming.matching() : [];
     const named = [...(incoming.triggers ?? []), ...matching.flatMap((rule) => rule.canonical_trigger ?? [])];
     const { inOrder } = incoming;
     const store = async () => {

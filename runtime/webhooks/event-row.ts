@@ -1,22 +1,20 @@
 import { type EventAuthor, oneLine } from "@signalbox/sdk";
-import { newId } from "../platform/ids.ts";
 import { shortText } from "../platform/json.ts";
 import { pack } from "../platform/packing/packed.ts";
-import { validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { Arrival, NewEvent } from "./arrival.ts";
-import type { IncomingEvent } from "./incoming-event.ts";
+import type { IdentifiedEvent } from "./incoming-event.ts";
 import { isReported } from "./received-webhook.ts";
 
 /** The row of an event. `reason`: why it is discarded, or why not all of its tasks are started. */
 export function rowOf(
-  { id, origin, source, slug, event, headers, body, traceparent }: IncomingEvent,
+  { id, origin, source, slug, event, headers, body, traceparent }: IdentifiedEvent,
   triggers: readonly string[],
   reason: string | null,
   discarded: boolean,
 ): NewEvent {
   const messageId = origin.kind === "message" ? origin.messageId : null;
   return {
-    id: id ?? newId(),
+    id,
     source,
     slug,
     delivery_id: isReported(origin) ? text(event.delivery_id ?? messageId) : null,
@@ -39,7 +37,7 @@ export function rowOf(
     comment: text(event.comment ?? null),
     thread: text(event.thread ?? null),
     incomplete: event.incomplete ?? false,
-    traceparent: validTraceparent(traceparent ?? undefined),
+    traceparent,
     headers: JSON.stringify(headers),
     body,
   };

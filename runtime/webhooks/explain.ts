@@ -11,8 +11,7 @@ import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
-import { commandOf, commandRefusal, pendingReason } from "./command.ts";
-import { type Candidate, type DecisionDeps, decisionOf, missingTask, reasonToDiscard } from "./decide.ts";
+import { type Candidate, commandIn, type DecisionDeps, decisionOf, missingTask } from "./decide.ts";
 import { authorKey } from "./ending-queries.ts";
 import { instant } from "./event-row.ts";
 import { hopLimit, verdictsOf } from "./gate.ts";
@@ -50,10 +49,7 @@ export const explainOperation = (deps: ExplainDeps): BoundOperation =>
 async function explainWebhook(input: Input<typeof explain>, sql: Sql, deps: ExplainDeps): Promise<Explanation> {
   const { incoming, checks: ofPath } = await readWebhook(input, deps);
   const { source, event } = incoming;
-  const discarded = reasonToDiscard(incoming);
-  const command = deps.hasCommands && discarded === null ? commandOf(event) : null;
-  const reasonToWait = command && incoming.findStanding ? pendingReason(command, event.author) : null;
-  const refusal = reasonToWait ?? (command && commandRefusal(command, event.author));
+  const { discarded, command, refusal } = commandIn(incoming, deps.hasCommands);
   const refused = discarded ?? refusal;
   const accepted = refusal === null ? command : null;
   const mappingResult = await mappingChecks(incoming, deps);

@@ -34,3 +34,9 @@ export interface IncomingEvent {
   /** Finds the webhook mappings whose filter matches; absent if there is no mapping for the event. */
   readonly matching?: () => Promise<readonly { readonly canonical_trigger: string | null }[]>;
 }
+
+/** The same once its id is known. `traceparent` is `null` if the header is missing or invalid. */
+export interface IdentifiedEvent extends IncomingEvent {
+  readonly id: string;
+  readonly traceparent: string | null;
+}

@@ -3,7 +3,6 @@
  */
 export const genAi = {
   operation: "gen_ai.operation.name",
-  system: "gen_ai.provider.name",
   model: "gen_ai.request.model",
   answeredBy: "gen_ai.response.model",
   inputTokens: "gen_ai.usage.input_tokens",
@@ -11,7 +10,6 @@ export const genAi = {
   agent: "gen_ai.agent.id",
   tool: "gen_ai.tool.name",
   callId: "gen_ai.tool.call.id",
-  conversation: "gen_ai.conversation.id",
   inputMessages: "gen_ai.input.messages",
   outputMessages: "gen_ai.output.messages",
 } as const;
@@ -22,7 +20,8 @@ export const ownAttributes = {
   execution: "signalbox.execution_id",
   task: "signalbox.task_id",
   source: "signalbox.source",
-  subject: "signalbox.subject",
+  eventName: "signalbox.event_name",
+  state: "signalbox.state",
   attempt: "signalbox.attempt",
   lost: "signalbox.lost",
 } as const;

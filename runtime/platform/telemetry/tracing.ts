@@ -31,7 +31,7 @@ export const recordsContent = (): boolean => recording.enabled && recording.cont
 
 const shape = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
 /** A valid `traceparent` header; `null` for any other value. */
-export const validTraceparent = (header: string | undefined): string | null => {
+export const validTraceparent = (header: string | null | undefined): string | null => {
   const [, traceId = "", spanId = ""] = shape.exec(header ?? "") ?? [];
   return /[1-9a-f]/.test(traceId) && /[1-9a-f]/.test(spanId) ? (header as string) : null;
 };
