@@ -7,6 +7,7 @@ import { posts } from "../platform/telemetry/metrics.ts";
 import { inSpan } from "../platform/telemetry/tracing.ts";
 import { projectKeyOf } from "../policy/policies.ts";
 import { writeRefusal } from "../policy/standing.ts";
+import { subjectKey } from "../subject-names/subject-key.ts";
 import type { Task } from "../tasks/queries.ts";
 import { approvalOf, isApproved, isOpen, waitingFor } from "./approval.ts";
 import { runBudget } from "./budget.ts";
@@ -111,9 +112,7 @@ function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDep
 
 /** The execution with the subject that was looked up, if its webhook named the subject differently. */
 const withSubject = (execution: ClaimedExecution, about: SubjectDetails | null | undefined): ClaimedExecution =>
-  about?.subject
-    ? { ...execution, ...about.subject, subject: `${execution.source}:${about.subject.project}#${about.subject.issue}` }
-    : execution;
+  about?.subject ? { ...execution, ...about.subject, subject: subjectKey(execution.source, about.subject) } : execution;
 
 /** The task and the agent that runs it; `null`: its fallback prompt runs. A replay may name another agent and another prompt. */
 async function actorOf(execution: ClaimedExecution, { sql, lookup }: RunDeps): Promise<{ task: Task; agent: Agent | null }> {

@@ -1,5 +1,7 @@
+import type { Subject } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { projectSpelling } from "../subject-names/project-spelling.ts";
+import { subjectKey } from "../subject-names/subject-key.ts";
 import type { ClaimedExecution } from "./queries.ts";
 
 /**
@@ -9,9 +11,10 @@ import type { ClaimedExecution } from "./queries.ts";
 export async function renameSubject(
   sql: Sql,
   { event_id, source }: Pick<ClaimedExecution, "event_id" | "source">,
-  { project, issue }: { readonly project: string; readonly issue: string },
-): Promise<string> {
-  const subject = `${source}:${project}#${issue}`;
+  known: Subject,
+): Promise<void> {
+  const { project, issue } = known;
+  const subject = subjectKey(source, known);
   await sql`
     with event as (
       update webhook_events set subject = ${subject} where id = ${event_id}
@@ -22,7 +25,6 @@ export async function renameSubject(
       project_id = coalesce(e.project_id, (select p.id from projects p
         where p.source = ${source} and ${projectSpelling(sql, sql`p.source_project_id`)} = ${projectSpelling(sql, sql`${project}::text`)}))
     from fired where e.id = fired.id`;
-  return subject;
 }
 
 /** The facts that determine, together with the policy, the standing that the author of an execution's event must have. */

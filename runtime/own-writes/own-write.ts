@@ -1,5 +1,6 @@
 import { markerDigest } from "@signalbox/sdk";
 import { sha256Of } from "../platform/digest.ts";
+import { subjectKey } from "../subject-names/subject-key.ts";
 
 /**
  * Kind of a change at a tracker, as far as the names of tools and events reveal it. `sign`: a reaction, which no event reports.
@@ -81,7 +82,7 @@ export function toolWrite(
 ): OwnWrite {
   const { project, issue } = parameters;
   const isNamed = tool.source && typeof project === "string" && (typeof issue === "string" || typeof issue === "number");
-  const subject = isNamed ? `${tool.source.name}:${project}#${String(issue).replace(/^#/, "")}` : from.subject;
+  const subject = isNamed ? subjectKey(tool.source.name, { project, issue: String(issue).replace(/^#/, "") }) : from.subject;
   return ownWrite(step, { ...from, subject, kind: kindOfTool(tool.qualifiedName) }, textsOf(parameters));
 }
 

@@ -1,3 +1,5 @@
+import { subjectKey } from "./subject-key.ts";
+
 const uuid = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
 /** Project and issue, as the source's plugin names them. `source`: `null` if any source is possible. */
@@ -13,8 +15,8 @@ interface SubjectReference {
  */
 export function possibleSubjects(text: string, sources: Iterable<string>): string[] {
   const names = [...sources];
-  const all = referencesIn(text.trim()).flatMap(({ source, project, issue }) =>
-    (source === null ? names : [source]).map((name) => `${name}:${project}#${issue}`),
+  const all = referencesIn(text.trim()).flatMap((reference) =>
+    (reference.source === null ? names : [reference.source]).map((source) => subjectKey(source, reference)),
   );
   return [...new Set(all)];
 }

@@ -6,6 +6,7 @@ import { listExecutionsOfEvents } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { findMeant } from "../subject-names/queries.ts";
+import { subjectKey, subjectParts } from "../subject-names/subject-key.ts";
 import { findDeferred, findNumbered, findSubjects, findTitle, searchSubjects } from "./queries.ts";
 import { eventVerdict, executionVerdict, subjectVerdict } from "./verdict.ts";
 
@@ -21,17 +22,17 @@ export function subjectOperations(sources: () => Iterable<string>): BoundOperati
           ? await findSubjects(sql, meant, limit)
           : [];
       const subjects = exact.length > 0 ? exact : await searchSubjects(sql, wordsOf(q), limit);
-      const items = subjects.map((one) => ({ ...one, ...partsOf(one.subject) }));
+      const items = subjects.map((one) => ({ ...one, ...subjectParts(one.subject) }));
       return { items, total: items.length };
     }),
     handle(subjects.get, async ({ source, project, issue, limit }, { sql }) => {
-      const named = `${source}:${project}#${issue}`;
+      const named = subjectKey(source, { project, issue });
       const [stored] = await findSubjects(sql, await findMeant(sql, named, [source]), 1);
       const subject = stored?.subject ?? named;
       const timeline = await readTimeline(sql, subject, source, limit);
       if (timeline.deliveries.length === 0 && ![...sources()].includes(source))
         throw problem("not_found", `There is no source "${source}", and no event about ${subject}.`);
-      return { subject, ...(stored ? partsOf(subject) : { source, project, issue }), ...timeline };
+      return { subject, ...(stored ? subjectParts(subject) : { source, project, issue }), ...timeline };
     }),
   ];
 }
@@ -47,11 +48,6 @@ const wordsOf = (q: string): string[] =>
           .at(-1) ?? q,
       ]
     : q.split(/\s+/);
-
-function partsOf(subject: string) {
-  const [, source = "", project = "", issue = ""] = /^([^:]*):(.*)#([^#]*)$/.exec(subject) ?? [];
-  return { source, project, issue };
-}
 
 const dayMs = 86_400_000;
 

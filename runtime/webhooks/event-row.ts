@@ -1,6 +1,7 @@
 import { type EventAuthor, oneLine } from "@signalbox/sdk";
 import { shortText } from "../platform/json.ts";
 import { pack } from "../platform/packing/packed.ts";
+import { subjectKey } from "../subject-names/subject-key.ts";
 import type { Arrival, NewEvent } from "./arrival.ts";
 import type { IdentifiedEvent } from "./incoming-event.ts";
 import { isReported } from "./received-webhook.ts";
@@ -22,7 +23,7 @@ export function rowOf(
     event_name: text(event.event_name),
     action: text(event.action),
     actor: text(event.actor),
-    subject: event.subject && text(`${source}:${event.subject.project}#${event.subject.issue}`),
+    subject: event.subject && text(subjectKey(source, event.subject)),
     title: event.subject && event.title ? text(oneLine(event.title).trim()) || null : null,
     canonical_triggers: triggers,
     outcome: discarded ? "discarded" : "dispatched",

@@ -11,6 +11,7 @@ import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
+import { subjectKey } from "../subject-names/subject-key.ts";
 import { type Candidate, commandIn, type DecisionDeps, decisionOf, missingTask } from "./decide.ts";
 import { authorKey } from "./ending-queries.ts";
 import { instant } from "./event-row.ts";
@@ -89,8 +90,7 @@ async function explainWebhook(input: Input<typeof explain>, sql: Sql, deps: Expl
   };
 }
 
-const subjectOf = ({ source, event }: IncomingEvent): string | null =>
-  event.subject && `${source}:${event.subject.project}#${event.subject.issue}`;
+const subjectOf = ({ source, event }: IncomingEvent): string | null => event.subject && subjectKey(source, event.subject);
 
 /** The event, parsed by its source or by the webhook mappings of its path. */
 async function readWebhook(
