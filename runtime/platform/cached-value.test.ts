@@ -10,7 +10,7 @@ async function open() {
   const state = { stored: 0, seen: -1, reads: 0 };
   let held: (() => void)[] = [];
   let holding = false;
-  const fresh = await openCachedValue({
+  const cached = await openCachedValue({
     name: "rows",
     topic: "mappings",
     bus,
@@ -25,7 +25,7 @@ async function open() {
   });
   return {
     state,
-    fresh,
+    cached,
     hold: () => {
       holding = true;
     },
@@ -40,40 +40,40 @@ async function open() {
 const aMoment = () => new Promise((done) => setTimeout(done, 5));
 
 test("a value read before a change does not replace one read after it", async () => {
-  const { state, fresh, hold, letGo } = await open();
+  const { state, cached, hold, letGo } = await open();
   hold();
-  const before = fresh.refresh();
+  const before = cached.refresh();
   await aMoment();
   state.stored = 1;
-  const after = fresh.refresh();
+  const after = cached.refresh();
   await aMoment();
   letGo();
   await Promise.all([before, after]);
   expect(state.seen).toBe(1);
-  fresh.close();
+  cached.close();
 });
 
 test("callers during a read share one more read, which sees all their changes", async () => {
-  const { state, fresh, hold, letGo } = await open();
+  const { state, cached, hold, letGo } = await open();
   hold();
-  const first = fresh.refresh();
+  const first = cached.refresh();
   await aMoment();
   const rest = Array.from({ length: 40 }, () => {
     state.stored++;
-    return fresh.refresh();
+    return cached.refresh();
   });
   await aMoment();
   letGo();
   await first;
   await Promise.all(rest);
   expect(state).toEqual({ stored: 40, seen: 40, reads: 3 });
-  fresh.close();
+  cached.close();
 });
 
 test("a failed read is followed by another one", async () => {
   let fails = false;
   let reads = 0;
-  const fresh = await openCachedValue({
+  const cached = await openCachedValue({
     name: "rows",
     topic: "mappings",
     bus,
@@ -84,10 +84,10 @@ test("a failed read is followed by another one", async () => {
     },
   });
   fails = true;
-  const failing = fresh.refresh();
+  const failing = cached.refresh();
   await expect(failing).rejects.toThrow("unavailable");
   fails = false;
-  await fresh.refresh();
+  await cached.refresh();
   expect(reads).toBe(3);
-  fresh.close();
+  cached.close();
 });

@@ -4,7 +4,7 @@ import type { VerificationResult, WebhookRequest } from "@signalbox/sdk";
 import type { z } from "zod";
 import { parseNetworks } from "./network/networks.ts";
 
-type Auth = z.output<typeof webhookAuthOutput>;
+type Auth = z.input<typeof webhookAuthOutput>;
 /** A received webhook; `address` is the sender's, `null` if unknown. */
 export interface SentRequest extends WebhookRequest {
   readonly address: () => string | null;

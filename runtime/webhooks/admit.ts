@@ -84,8 +84,8 @@ export async function needsProof(connection: Connection): Promise<boolean> {
 
 /**
  * The connection with which the webhooks of another one are verified. If an integration has no webhook secret, that of the
- * environment is used; otherwise it would accept webhooks that the source refuses. If only the
- * previous secret is set, that one is used.
+ * environment is used; otherwise it would accept webhooks that the source refuses. If only the previous secret is set, that one is
+ * used.
  */
 export async function verifierOf(connection: Connection, environment: (source: string) => Connection | undefined) {
   if (await needsProof(connection)) return connection;

@@ -116,23 +116,22 @@ export async function openMappingRules(options: MappingRulesOptions, sweepMs?: n
 const keyOf = (source: string, event: string): string => `${source} ${event}`;
 
 async function toRule(row: StoredMapping, secrets: ReturnType<typeof createSecrets>): Promise<MappingRule> {
+  const secret = row.secret === null ? null : await secrets(row.id, row.secret);
   return {
     id: row.id,
     source: row.source,
     jq_filter: row.jq_filter,
     canonical_trigger: row.canonical_trigger,
     rules: row.extraction_rules ?? {},
-    check: row.auth.method === "none" ? null : await checkOf(row, secrets),
-    secret: row.secret === null ? null : await secrets(row.id, row.secret),
+    check: row.auth.method === "none" ? null : checkOf(row, secret),
+    secret,
     authHeader: "header" in row.auth ? row.auth.header.toLowerCase() : null,
   };
 }
 
-async function checkOf(row: StoredMapping, secrets: ReturnType<typeof createSecrets>): Promise<AuthCheck> {
-  const auth = row.auth.method === "hmac_sha256" ? { ...row.auth, prefix: row.auth.prefix ?? "" } : row.auth;
-  if (row.secret === null) return authCheck(auth, null);
-  const secret = await secrets(row.id, row.secret);
-  if (secret !== null) return authCheck(auth, secret);
+/** `secret`: `null` if the mapping has none, or if it cannot be decrypted. */
+function checkOf(row: StoredMapping, secret: string | null): AuthCheck {
+  if (row.secret === null || secret !== null) return authCheck(row.auth, secret);
   return () => {
     throw problem(
       "unavailable",
@@ -151,10 +150,9 @@ function createSecrets({ vault, alarm }: Pick<MappingRulesOptions, "vault" | "al
     try {
       secret = String(await vault.open(sealed, "webhook_mapping"));
     } catch (error) {
-      const reason = messageOf(error);
       alarm("the secret of a webhook mapping cannot be decrypted, so its webhooks are refused", {
         webhook_mapping: id,
-        error: reason,
+        error: messageOf(error),
       });
     }
     if (openedSecrets.size > 10_000) openedSecrets.clear();

@@ -40,9 +40,9 @@ test("a poll and a webhook of one change store exactly one event, however they r
   const winners = { webhook: 0, poll: 0 };
   for (let round = 0; round < 150; round++) {
     const [webhook, poll] = [arrival(`race/${round}`, false), arrival(`race/${round}`, true)];
-    const tell = (database: Database, one: Arrival) => insertArrivals(database.sql, [one]);
+    const store = (database: Database, one: Arrival) => insertArrivals(database.sql, [one]);
     const stored = await Promise.all(
-      round % 2 ? [tell(first, webhook), tell(second, poll)] : [tell(second, poll), tell(first, webhook)],
+      round % 2 ? [store(first, webhook), store(second, poll)] : [store(second, poll), store(first, webhook)],
     );
     const ids = stored.flatMap((events) => [...events.keys()]);
     expect(ids).toHaveLength(1);
@@ -57,18 +57,18 @@ test("the webhook of a change waits for an uncommitted poll of it, then is a dup
   tags: ["postgres"],
 }, async () => {
   const [poll, webhook] = [arrival("held", true), arrival("held", false)];
-  let told: ReturnType<typeof insertArrivals> | undefined;
+  let stored: ReturnType<typeof insertArrivals> | undefined;
   let done = false;
   await first.sql.begin(async (sql) => {
     expect((await insertArrivals(sql, [poll])).size).toBe(1);
-    told = insertArrivals(second.sql, [webhook]).finally(() => {
+    stored = insertArrivals(second.sql, [webhook]).finally(() => {
       done = true;
     });
     await new Promise((go) => setTimeout(go, 200));
     expect(done).toBe(false);
     expect((await insertArrivals(second.sql, [arrival("other", false, "beta")])).size).toBe(1);
   });
-  expect((await told)?.size).toBe(0);
+  expect((await stored)?.size).toBe(0);
 });
 
 test("two polls of one change are one event, two webhooks of one change are two", { tags: ["postgres"] }, async () => {

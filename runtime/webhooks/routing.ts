@@ -34,9 +34,9 @@ export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs?: number
       triggers.set(mapping.canonical_trigger, entry);
     }
   };
-  const fresh = await openCachedValue({ name: "routing", topic: "mappings", read, bus, log, sweepMs });
+  const cached = await openCachedValue({ name: "routing", topic: "mappings", read, bus, log, sweepMs });
   return {
-    ...fresh,
+    ...cached,
     find: (source, event, action) => sources.get(key(source, event, action)) ?? sources.get(key(source, event, null)),
     tasksOf: (trigger) => triggers.get(trigger) ?? noTasks,
   };
