@@ -45,6 +45,6 @@ export async function recordLostAttempt(
       error: "The worker running this attempt exited without an outcome. The span ends when another worker noticed.",
     });
   } catch (error) {
-    log.warn("failed to record the span of a lost attempt", { execution_id: execution.id, error });
+    log.warn("failed to record the span of a lost attempt", { error });
   }
 }

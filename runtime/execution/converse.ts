@@ -20,9 +20,9 @@ export async function converse(conversation: Conversation, deps: ConversationDep
     const { tool_calls } = answer.output as ModelOutput;
     if (!withTools || tool_calls.length === 0) return finish(conversation, answer, round, deps);
     for (const [i, call] of tool_calls.entries()) {
-      const done = toolStepsAfter(conversation.log, answer)[i];
-      if (done && done.state !== "started") continue;
-      const step = await callTool(conversation, call, done, {
+      const begun = toolStepsAfter(conversation.log, answer)[i];
+      if (begun && begun.state !== "started") continue;
+      const step = await callTool(conversation, call, begun, {
         ...deps,
         addNextStep: () => beginStep(conversation, tool_calls[i + 1]),
       });

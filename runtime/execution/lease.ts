@@ -3,6 +3,9 @@ export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
+/** How long an attempt may exceed its own timeouts before it counts as stalled, in milliseconds. */
+const stallMarginMs = 30_000;
+
 /** Safety margin of a lease: clocks differ, and an abort takes a moment. */
 const marginOf = (leaseMs: number): number => Math.min(2_000, leaseMs / 10);
 
@@ -90,5 +93,3 @@ export class Lease {
     this.#timer.unref();
   }
 }
-
-const stallMarginMs = 30_000;

@@ -13,7 +13,7 @@ import { continueRequest, isCut } from "./final-answer.ts";
 import type { ModelOutput, StepLog } from "./step-log.ts";
 import type { StepRow } from "./steps/rows.ts";
 import { toolResults } from "./tool-results.ts";
-import { eligibleName } from "./tools-step.ts";
+import { beginCall } from "./tools-step.ts";
 
 /** The model's answers, without failed ones. */
 export const modelSteps = (log: StepLog): StepRow[] =>
@@ -23,10 +23,10 @@ export const modelSteps = (log: StepLog): StepRow[] =>
  * Adds the next step as started: a call of a tool, or else a request to the model. It is stored together with the previous step,
  * before its own request is sent, except for the first request of an attempt: see `sendWhileStoring`.
  */
-export function beginStep({ plan, log }: Conversation, call?: ToolCall): StepRow {
-  const { agent_id } = plan;
-  if (!call) return log.add({ kind: "model", state: "started", name: plan.model, agent_id });
-  return log.add({ kind: "tool", state: "started", name: eligibleName(plan, call), agent_id, input: call.arguments });
+export function beginStep(conversation: Conversation, call?: ToolCall): StepRow {
+  const { plan, log } = conversation;
+  if (call) return beginCall(conversation, call);
+  return log.add({ kind: "model", state: "started", name: plan.model, agent_id: plan.agent_id });
 }
 
 /** Whether the step is a model request of an earlier attempt that got no answer. It is sent again. */

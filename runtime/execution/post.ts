@@ -63,10 +63,7 @@ export async function postAnswer(
   const connection = await deps.connectionFor(execution.source, execution, agentId);
   if (!connection && !before) {
     // The source comes from a webhook mapping, so it has no tracker.
-    deps.log.info("no plugin posts for this source; the answer is stored as the result only", {
-      execution_id: execution.id,
-      source: execution.source,
-    });
+    deps.log.info("no plugin posts for this source; the answer is stored as the result only", { source: execution.source });
     return notPosted;
   }
   const input = (before?.input as PostInput | null) ?? inputOf(execution, await outbox.answer(body, connection));
@@ -80,7 +77,7 @@ export async function postAnswer(
   if (!connection || connection.missingSettings.length > 0) {
     const missing = connection?.missingSettings.join(", ") ?? "plugin";
     const reason = `nothing was posted: ${execution.source} is not configured (missing ${missing})`;
-    deps.log.warn("answer not posted", { execution_id: execution.id, reason });
+    deps.log.warn("answer not posted", { reason });
     transcript.complete(step, { state: "failed", error: reason });
     return { url: null, error: reason };
   }
@@ -126,7 +123,7 @@ async function sendAnswer(
         () => find(until),
         () => inTime(until, (context) => source.deliver(post, context)),
         signal,
-        write.resumed,
+        resumed,
       );
     }
     const edit = { sql: deps.sql, connection, post, key, isAnswer: true, executionId: execution.id, agentId: step.agent_id };
@@ -149,7 +146,7 @@ async function sendAnswer(
     const reason = unsupportedReason(error);
     if (reason === null) throw error;
     transcript.complete(step, { state: "failed", error: reason, in_flight_ms: null });
-    deps.log.warn("answer not posted", { execution_id: execution.id, reason });
+    deps.log.warn("answer not posted", { reason });
     return { url: null, error: reason };
   }
 }

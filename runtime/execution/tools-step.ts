@@ -15,9 +15,19 @@ import type { Conversation, ConversationDeps } from "./conversation.ts";
 import type { StepRow } from "./steps/rows.ts";
 import { runWrite, type WriteStep } from "./write-step.ts";
 
-/** The qualified name of the called tool, or the model's name for it if there is no such tool. */
-export const eligibleName = ({ tools }: Conversation["plan"], call: ToolCall): string =>
-  tools.find((name) => functionName(name) === call.name) ?? call.name;
+/** The qualified name of the called tool; `undefined` if the plan has no such tool. */
+const toolNameOf = ({ tools }: Conversation["plan"], call: ToolCall): string | undefined =>
+  tools.find((name) => functionName(name) === call.name);
+
+/** Adds the step of a call as started. Without a tool, it has the model's name for it. */
+export const beginCall = ({ plan, log }: Conversation, call: ToolCall): StepRow =>
+  log.add({
+    kind: "tool",
+    state: "started",
+    name: toolNameOf(plan, call) ?? call.name,
+    agent_id: plan.agent_id,
+    input: call.arguments,
+  });
 
 type Outcome = Pick<StepRow, "state"> & Partial<StepRow>;
 
@@ -54,12 +64,10 @@ async function runCall(
 ): Promise<StepRow> {
   const { log, plan, execution } = conversation;
   conversation.signal.throwIfAborted();
-  const toolName = plan.tools.find((name) => functionName(name) === call.name);
+  const toolName = toolNameOf(plan, call);
   const tool = toolName === undefined ? undefined : deps.tools.get(toolName);
   const earlierCall = startedStep?.key ? startedStep : undefined;
-  const step =
-    startedStep ??
-    log.add({ kind: "tool", state: "started", name: toolName ?? call.name, agent_id: plan.agent_id, input: call.arguments });
+  const step = startedStep ?? beginCall(conversation, call);
   const work = async (): Promise<Outcome> => {
     if (execution?.readOnly && tool?.effect !== "read")
       throw toolError(`"${call.name}" cannot be called: ${execution.readOnly}.`);

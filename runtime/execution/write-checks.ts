@@ -171,12 +171,16 @@ async function correctAnswer(check: WriteCheck, signal: AbortSignal, options: Wr
   const connection = await options.connectionFor(source, check, agent_id);
   const post = postOf(check);
   if (!connection || !post || subject === null || key === null) return false;
-  const again = { key: `${key}.${newId()}`, firstKey: key, executionId: execution_id, agentId: agent_id, subject, post };
   const correction = await correctLiving(
     {
-      ...again,
       sql: options.sql,
       connection,
+      key: `${key}.${newId()}`,
+      firstKey: key,
+      executionId: execution_id,
+      agentId: agent_id,
+      subject,
+      post,
       content: () => post,
       windowMs: windowMsOf(options.leaseSeconds),
       isShown: ({ answered_by }) => answered_by === execution_id,

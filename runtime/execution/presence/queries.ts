@@ -20,7 +20,7 @@ export interface Sign
   readonly tools: readonly string[];
   readonly error: string | null;
   readonly waiting_for: string | null;
-  readonly place: AnswerPlace | null;
+  readonly place: Pick<AnswerPlace, "private" | "thread" | "comment"> | null;
 }
 
 /** Requests the sign for a run of this worker that takes long. */
