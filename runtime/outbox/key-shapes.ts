@@ -36,12 +36,7 @@ const shapes: Readonly<Record<string, string>> = {
   "private key": `-----${"BEGIN"} [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----[A-Za-z0-9+/=\\s\\\\:,.-]{0,4000}`,
 };
 
-const anyShape = new RegExp(
-  `(?<![A-Za-z0-9])(?:${Object.entries(shapes)
-    .map(([, shape]) => shape)
-    .join("|")})`,
-  "g",
-);
+const anyShape = new RegExp(`(?<![A-Za-z0-9])(?:${Object.values(shapes).join("|")})`, "g");
 const shapePatterns = Object.entries(shapes).map(([name, shape]) => [name, new RegExp(`^(?:${shape})`)] as const);
 
 interface FoundKey {
@@ -51,7 +46,7 @@ interface FoundKey {
   readonly name: string;
 }
 
-/** Patterns of text that looks like a key. */
+/** The places of a text that look like keys. */
 export const findKeys = (text: string): FoundKey[] =>
   [...text.matchAll(anyShape)].map((match) => {
     const [found] = match;

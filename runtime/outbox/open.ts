@@ -95,15 +95,12 @@ export class OutboxFilter {
     return this.#redact(text, "answer");
   }
 
-  /** A text as it may be posted to the issue of the run. */
-  async comment(text: string, connection: Connection | null): Promise<string> {
-    return this.#fit(await yieldIfLong(await this.#makeSafe(text, connection)), connection, "");
-  }
-
   /** An answer as it may be posted to the issue of the run: cut to the length that the platform accepts, and signed. */
   async answer(text: string, connection: Connection | null): Promise<string> {
     const footer = footerOf(this.#run, this.#agentId, this.#options.footer);
-    return this.#fit(await yieldIfLong(await this.#makeSafe(text, connection)), connection, footer);
+    const clean = await yieldIfLong(this.#redact(text, "comment"));
+    const safe = this.#defuse(clean, await this.#participantsFor(clean), connection);
+    return this.#fit(await yieldIfLong(safe), connection, footer);
   }
 
   /** The arguments of a call as they may be sent. Throws a `Failure` if the call is refused. */
@@ -142,11 +139,6 @@ export class OutboxFilter {
 
   #policy(): EffectivePolicy {
     return this.#options.policies.of(this.#agentId, projectKeyOf(this.#run));
-  }
-
-  async #makeSafe(text: string, connection: Connection | null): Promise<string> {
-    const clean = await yieldIfLong(this.#redact(text, "comment"));
-    return this.#defuse(clean, await this.#participantsFor(clean), connection);
   }
 
   #redact(text: string, place: string): string {
@@ -205,16 +197,12 @@ interface FooterOptions {
   /** `PUBLIC_URL`, without a slash at its end. */
   readonly publicUrl: string | null;
 }
-interface FooterRun {
-  readonly id: string;
-  readonly source: string;
-}
 
 /** Platforms whose Markdown renders `<sub>` as small print. On the others, the tag would be visible. */
 const withSmallPrint = new Set(["alpha", "beta"]);
 
 /** The line at the end of an answer that names its agent and run; empty if footers are off. */
-function footerOf({ id, source }: FooterRun, agent: string | null, { enabled, publicUrl }: FooterOptions): string {
+function footerOf({ id, source }: OutgoingRun, agent: string | null, { enabled, publicUrl }: FooterOptions): string {
   if (!enabled) return "";
   const run = publicUrl === null ? `run ${id}` : `[run ${id}](${publicUrl}/console/run/${id})`;
   const line = `${cleanLine(agent ?? "fallback prompt", 100)

@@ -2,6 +2,7 @@ import { inMemoryThrottle, type RedisAccess, type SharedThrottle } from "@signal
 import type { Database } from "../database/client.ts";
 import type { Log } from "../log.ts";
 import { deleteOldThrottles, holdStarts, takeStart } from "./queries.ts";
+import { pluginOf } from "./record-holds.ts";
 
 /**
  * The throttle that all plugins share: in Redis if it is connected, otherwise in the database. With an embedded database there is
@@ -21,7 +22,7 @@ export function openThrottle({ sql, kind }: Pick<Database, "sql" | "kind">, redi
 function separateThrottles(): SharedThrottle {
   const all = new Map<string, SharedThrottle>();
   const of = (key: string): SharedThrottle => {
-    const plugin = key.slice(0, Math.max(0, key.indexOf("/")));
+    const plugin = pluginOf(key);
     const known = all.get(plugin) ?? inMemoryThrottle();
     all.set(plugin, known);
     return known;

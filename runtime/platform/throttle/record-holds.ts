@@ -8,13 +8,16 @@ interface Holds {
   heldUntil(plugin: string): number | null;
 }
 
+/** The id of the plugin with which a key begins. */
+export const pluginOf = (key: string): string => key.split("/", 1)[0] as string;
+
 export function createHolds(): Holds {
   const holds = new Map<string, number>();
   return {
     recordHolds: (throttle) => ({
       ...throttle,
       block: (key, ms) => {
-        const plugin = key.slice(0, Math.max(0, key.indexOf("/"))) || key;
+        const plugin = pluginOf(key);
         holds.set(plugin, Math.max(holds.get(plugin) ?? 0, Date.now() + ms));
         return throttle.block(key, ms);
       },
