@@ -15,18 +15,14 @@ import { checkedParts } from "../status/operations.ts";
 import { openExecutions } from "../usage/queries.ts";
 import type { Core } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
+import type { Queue } from "./queue.ts";
 import type { StatusBoard } from "./status.ts";
 
 /** Sizes change slowly, and reading them costs more than all other metrics. Milliseconds. */
 const sizesMs = 60_000;
 
 /** Updates metrics on request. If a value cannot be read, the last one remains. */
-export function openMetrics(
-  { sql, database, log }: Core,
-  { manager }: Plugins,
-  queue: { running: () => number } | null,
-  status: Pick<StatusBoard, "board">,
-) {
+export function openMetrics({ sql, database, log }: Core, { manager }: Plugins, queue: Queue, status: StatusBoard) {
   measureProcess();
   let sizesAt = Number.NEGATIVE_INFINITY;
   const read = async () => {

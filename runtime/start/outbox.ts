@@ -20,13 +20,13 @@ export async function openOutbox(
   const ofConfig = configSecrets(config);
   const secretList = await openStoredSecrets({ sql, bus, log, vault });
   shutdown.add(() => secretList.close());
-  const settings = () => [...pluginsOf(host)].map((plugin) => connections.pluginSettings(plugin));
+  const settings = () => pluginsOf(host).map((plugin) => connections.pluginSettings(plugin));
   const secrets = secretsFinder(
     () => [secretList.all(), secretList.addresses(), ...connections.everyAccount(), ...settings()],
     () => [
       ...ofConfig,
       ...connectionSecrets(connections.everyAccount()),
-      ...[...pluginsOf(host)].flatMap((plugin) => settingSecrets(plugin, connections.pluginSettings(plugin))),
+      ...pluginsOf(host).flatMap((plugin) => settingSecrets(plugin, connections.pluginSettings(plugin))),
       ...storedSecrets(secretList.all()),
       ...addressSecrets(secretList.addresses()),
     ],
@@ -50,9 +50,7 @@ export async function openOutbox(
   });
 }
 
-function pluginsOf({ tools, sources }: Plugins["host"]): Set<string> {
-  const plugins = new Set<string>();
-  for (const { provider } of tools.values()) plugins.add(provider);
-  for (const { plugin } of sources.values()) plugins.add(plugin);
-  return plugins;
-}
+/** Ids of the plugins that have tools or sources. */
+const pluginsOf = ({ tools, sources }: Plugins["host"]): string[] => [
+  ...new Set([...[...tools.values()].map(({ provider }) => provider), ...[...sources.values()].map(({ plugin }) => plugin)]),
+];

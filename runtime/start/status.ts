@@ -44,13 +44,19 @@ export function openStatus(stages: Stages, queue: Queue) {
     installedPluginOf: (source: string) => installedPluginOf(source, stages.plugins),
   };
 }
-/** Five minutes longer than its leases. An embedded database has one replica, so any other has ended. */
+export type StatusBoard = ReturnType<typeof openStatus>;
+
+/**
+ * After how many seconds without a heartbeat a replica counts as ended: five minutes longer than its leases. An embedded database
+ * has one replica, so any other has ended.
+ */
 const silentSecondsOf = ({ config, database }: Stages["core"]): number =>
   database.kind === "embedded" ? 0 : config.EXECUTION_LEASE_SECONDS + 300;
 
-export type StatusBoard = ReturnType<typeof openStatus>;
-
-/** Those that SIGNALBOX_PLUGINS names have their settings in the environment. */
+/**
+ * The plugin of a source whose settings operators store over the API; `null` for built-in plugins and those that
+ * `SIGNALBOX_PLUGINS` names, whose settings are variables.
+ */
 function installedPluginOf(source: string, { host, manager }: Plugins): string | null {
   const plugin = host.sources.get(source)?.plugin;
   const isInstalled = manager.all().some((one) => one.manifest.id === plugin && !manager.fromEnvironment().includes(one));
