@@ -76,6 +76,7 @@ test("half of a surrogate pair in a path is refused by a rejected promise", asyn
 test("a secret that may be part of ordinary words is not removed from errors", () => {
   expect(redact("none of these is an issue", ["e", "none", "", "s3cret"])).toBe("none of these is an issue");
   expect(redact("s3cret is no token", ["e", "s3cret"])).toBe("[redacted] is no token");
+  expect(redact("s3cret-12 is no token", ["s3cret-1", "s3cret-12"])).toBe("[redacted] is no token");
   expect(redact("the token of Ollama, ollama", ["token", "ollama"])).toBe("the token of Ollama, ollama");
 });
 

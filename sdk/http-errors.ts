@@ -97,9 +97,10 @@ export function rateLimitOf(headers: Headers, now = Date.now()): RateLimit | nul
  * Secrets of fewer than 5 characters, and placeholders such as `none`, remain.
  */
 export function redact(text: string, secrets: readonly string[]): string {
-  const safe = secrets.reduce(
-    (safeText, secret) => (isPlaceholder(secret) ? safeText : safeText.replaceAll(secret, "[redacted]")),
-    text,
-  );
+  // The longest first, because one secret can be the beginning of another.
+  const safe = secrets
+    .filter((secret) => !isPlaceholder(secret))
+    .sort((a, b) => b.length - a.length)
+    .reduce((safeText, secret) => safeText.replaceAll(secret, "[redacted]"), text);
   return safe.length > 500 ? `${safe.slice(0, 500)}…` : safe;
 }

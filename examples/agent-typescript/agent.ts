@@ -81,7 +81,7 @@ async function attempt(gateway: Gateway, sessionId: string, task: Task): Promise
   }
 }
 
-/** One session: from the registration until the task stream ends. Returns the error that ended it. */
+/** One session: from the registration until the task stream ends. Throws the error that ended it. */
 async function serve(gateway: Gateway): Promise<void> {
   const { agentId, secret } = settings;
   const session = await gateway.registerAgent({ agentId, secret, version: "1.0" }).catch((error) => {

@@ -30,13 +30,17 @@ export interface Endpoint {
   readonly apiKey: string | undefined;
   readonly fetch: typeof globalThis.fetch;
 }
+interface LlmOptions extends Endpoint {
+  /** Timeout of one request, in milliseconds. */
+  readonly timeoutMs: number;
+}
 
 /** We retry ourselves, because retries must follow the rules of executions, not those of the package. */
 export const openAiClient = ({ baseUrl, apiKey, fetch }: Endpoint, timeout?: number) =>
   new OpenAI({ baseURL: baseUrl, apiKey: apiKey ?? "none", maxRetries: 0, fetch, ...(timeout !== undefined && { timeout }) });
 
 /** An LLM behind an OpenAI-compatible API. */
-export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
+export function createLlm(options: LlmOptions): Llm {
   const client = openAiClient(options, options.timeoutMs);
   const post = createPost(client, options);
   return {
@@ -60,7 +64,7 @@ export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
  * Sends requests without streaming: JSON, to the value of the response, or its text if it is not JSON. Throws errors of the package. The
  * package creates their URL and headers only once, because its processing of each request would cost more than the rest of the step.
  */
-function createPost(client: OpenAI, { fetch, timeoutMs }: Endpoint & { timeoutMs: number }) {
+function createPost(client: OpenAI, { fetch, timeoutMs }: LlmOptions) {
   const makeHead = async () => {
     const { url, req } = await client.buildRequest({ method: "post", path: "/chat/completions", body: {}, timeout: timeoutMs });
     return { url, headers: Object.fromEntries(req.headers) };
@@ -106,7 +110,7 @@ async function streamAnswer(
   client: OpenAI,
   request: ChatRequest,
   signal: AbortSignal,
-  endpoint: Endpoint & { timeoutMs: number },
+  endpoint: LlmOptions,
   onDelta: (text: string) => void,
 ): Promise<ChatAnswer> {
   let hasDelta = false;

@@ -39,6 +39,11 @@ test.each([
   await expect(ask()).rejects.toMatchObject({ name: "Failure", retryable: true, message: expect.stringContaining("1 vectors") });
 });
 
+test("a vector with the number of no text is a temporary failure, and is not searched for", async () => {
+  answer = '{"data": [{"index": 0, "embedding": [1, 0]}, {"index": 4294967294, "embedding": [0, 1]}]}';
+  await expect(ask()).rejects.toMatchObject({ name: "Failure", retryable: true });
+});
+
 test("texts that are embedded at the same time learn together that vectors must be shortened", async () => {
   const asked: (number | undefined)[] = [];
   // A model whose vectors have 8 numbers, and that shortens them on request.

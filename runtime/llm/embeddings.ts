@@ -44,13 +44,14 @@ const isNumber = (value: unknown): boolean => Number.isFinite(value) && Math.abs
 
 function readVectors(answer: { data?: unknown }, count: number): number[][] {
   const data = Array.isArray(answer?.data) ? (answer.data as { index?: unknown; embedding?: unknown }[]) : [];
-  const vectors = new Array<number[] | undefined>(count);
+  // Not an array: with a number like 4,000,000,000, reading it would take minutes.
+  const byNumber = new Map<number, number[]>();
   for (const [i, one] of data.entries()) {
-    const { embedding } = one ?? {};
+    const { embedding, index } = one ?? {};
     const valid = Array.isArray(embedding) && embedding.length > 0 && embedding.every(isNumber);
-    if (valid) vectors[typeof one.index === "number" ? one.index : i] = embedding as number[];
+    if (valid) byNumber.set(typeof index === "number" ? index : i, embedding);
   }
-  const whole = vectors.filter((vector) => vector !== undefined);
-  if (whole.length === count && vectors.length === count) return whole;
-  throw new Failure(`The embedding model returned ${whole.length} vectors for ${count} texts.`, { retryable: true });
+  const vectors = Array.from({ length: count }, (_, i) => byNumber.get(i)).filter((vector) => vector !== undefined);
+  if (vectors.length === count && byNumber.size === count) return vectors;
+  throw new Failure(`The embedding model returned ${byNumber.size} vectors for ${count} texts.`, { retryable: true });
 }

@@ -10,6 +10,7 @@ export interface RecordedRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage["headers"];
+  /** Value of a JSON body, the text of any other, and `undefined` if there is none. */
   readonly body: unknown;
 }
 /** Response of a fake server. */
@@ -98,8 +99,7 @@ export abstract class FakeServer {
   /** Records a request and answers it, unless a fault prevents the response: `hang`, `drop` or `truncate`. */
   #answer(method: string, target: string, requestHeaders: RecordedRequest["headers"], text: string) {
     const { pathname, searchParams } = new URL(target, this.url);
-    const body = text === "" ? undefined : JSON.parse(text);
-    const seenRequest = { method, path: pathname, query: searchParams, headers: requestHeaders, body };
+    const seenRequest = { method, path: pathname, query: searchParams, headers: requestHeaders, body: bodyOf(text) };
     this.requests.push(seenRequest);
     const fault = this.#fault.next(this.readsOnly(seenRequest) ? "GET" : method, pathname);
     const reply: FakeResponse = isApplied(fault) ? this.route(seenRequest) : { status: 500, body: {} };
@@ -109,5 +109,14 @@ export abstract class FakeServer {
       return { fault: null, status: fault.status ?? 500, headers: { ...headers, ...fault.headers }, json: fault.body ?? "{}" };
     const json = reply.body === undefined ? "" : JSON.stringify(reply.body);
     return { fault: fault?.kind ?? null, status: reply.status, headers, json };
+  }
+}
+
+function bodyOf(text: string): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
   }
 }
