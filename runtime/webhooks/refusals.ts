@@ -29,7 +29,9 @@ export function createRefusals(sql: Sql, log: Pick<Log, "warn">): Refusals {
   const underWay = new Set<Promise<unknown>>();
   const store = batch(
     async (all: RefusedDelivery[]) => {
-      for (const source of await insertRefused(sql, all, day, maxPerDay)) counts.set(source, maxPerDay);
+      // The day may end meanwhile, and with it these limits.
+      const ofDay = counts;
+      for (const source of await insertRefused(sql, all, day, maxPerDay)) ofDay.set(source, maxPerDay);
       return all.map(() => null);
     },
     { maxItems: 100, concurrency: 1 },
