@@ -8,8 +8,8 @@ import { type Config, StartError } from "./platform/config.ts";
 import { isRefusal, unavailableCause } from "./platform/database/unavailable.ts";
 import type { Log } from "./platform/log.ts";
 import { requireFreePorts } from "./platform/network/free-ports.ts";
-import { conversationOf, openMemory, openTools } from "./start/agents.ts";
 import { startBackground } from "./start/background.ts";
+import { openConversation, openMemory, openTools } from "./start/conversation.ts";
 import { openCore } from "./start/core.ts";
 import { openMetrics } from "./start/metrics.ts";
 import { openNetwork } from "./start/network.ts";
@@ -86,7 +86,7 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
   const plugins = await openPlugins(core, network, resources, builtIns);
   const memory = await openMemory(core, resources, plugins);
   const tools = await openTools(core, network, plugins);
-  const conversation = await conversationOf(core, network, plugins, memory, tools);
+  const conversation = await openConversation(core, network, plugins, memory, tools);
   const queue = await startQueue(core, plugins, conversation);
   const webhooks = await openWebhooks(core, plugins, queue);
   const background = startBackground(core, plugins, memory, webhooks);

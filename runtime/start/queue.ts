@@ -10,7 +10,7 @@ import { startWriteChecks } from "../execution/write-checks.ts";
 import { startExpiry } from "../executions/proposals/expiry.ts";
 import { watchConnectedAgents } from "../gateway/connected-agents.ts";
 import { settingsPolicy } from "../policy/settings.ts";
-import type { ConversationDeps } from "./agents.ts";
+import type { ConversationParts } from "./conversation.ts";
 import { type Core, concurrencyOf } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
 
@@ -34,7 +34,7 @@ async function openWorkers({ config, database, log, shutdown }: Core): Promise<L
 }
 
 /** The queue of executions. `null` on a replica with the role `api`. */
-export async function startQueue(core: Core, { connections, standings }: Plugins, conversation: ConversationDeps) {
+export async function startQueue(core: Core, { connections, standings }: Plugins, conversation: ConversationParts) {
   const { config, log, database, sql, bus, policies, alarm, warn, shutdown } = core;
   if (config.SIGNALBOX_ROLE === "api") return null;
   const connected = await watchConnectedAgents(sql, bus, log);

@@ -2,8 +2,8 @@ import type { Part } from "../health/operations.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { Memory } from "../memory/open.ts";
 import type { MemoryResources } from "../memory/prepare.ts";
-import type { ConversationDeps, Tools } from "./agents.ts";
 import type { Background } from "./background.ts";
+import type { ConversationParts, Tools } from "./conversation.ts";
 import type { Core } from "./core.ts";
 import type { Network } from "./network.ts";
 import type { Plugins } from "./plugins.ts";
@@ -19,7 +19,7 @@ export interface Stages {
   readonly plugins: Plugins;
   readonly memory: Memory;
   readonly tools: Tools;
-  readonly conversation: ConversationDeps;
+  readonly conversation: ConversationParts;
   readonly webhooks: Webhooks;
   readonly background: Background;
 }

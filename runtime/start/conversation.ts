@@ -46,8 +46,8 @@ export async function openTools({ log, sql, bus, warn, shutdown }: Core, { guard
 }
 export type Tools = Awaited<ReturnType<typeof openTools>>;
 
-/** The dependencies of a conversation with the model. */
-export async function conversationOf(core: Core, { fetch }: Network, plugins: Plugins, memory: Memory, { registry }: Tools) {
+/** The parts that every conversation with the model needs: those of runs and of chats. */
+export async function openConversation(core: Core, { fetch }: Network, plugins: Plugins, memory: Memory, { registry }: Tools) {
   const { config, log } = core;
   const { LLM_BASE_URL: baseUrl, LLM_API_KEY: apiKey, LLM_TIMEOUT_SECONDS: timeoutSeconds } = config;
   if (!baseUrl)
@@ -65,4 +65,4 @@ export async function conversationOf(core: Core, { fetch }: Network, plugins: Pl
     trackerUpdates: config.TRACKER_UPDATES_ENABLED,
   };
 }
-export type ConversationDeps = Awaited<ReturnType<typeof conversationOf>>;
+export type ConversationParts = Awaited<ReturnType<typeof openConversation>>;
