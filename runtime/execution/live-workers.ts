@@ -8,11 +8,9 @@ import { findWorkers } from "./lease-queries.ts";
 interface LiveWorkersOptions {
   readonly database: Database;
   readonly log: Log;
-  /** Interval between two checks, in milliseconds. */
-  readonly pollMs?: number;
   /**
-   * A worker counts as dead once its session has been missing at this many consecutive checks. Checks are counted instead of time, because
-   * this process may have been frozen.
+   * A worker counts as dead once its session has been missing at this many consecutive checks. Checks are counted instead of time,
+   * because this process may have been frozen.
    */
   readonly missedChecks?: number;
 }
@@ -21,6 +19,8 @@ interface LiveWorkersOptions {
 const prefix = "signalbox-worker-";
 /** No messages are sent on this channel. */
 const channel = "signalbox-worker";
+/** Interval between two checks, in milliseconds. */
+const checkEveryMs = 1_000;
 
 /**
  * Finds workers that ended without releasing their leases. Each worker keeps a session that has its name; the server ends that
@@ -72,10 +72,10 @@ export class LiveWorkers {
    * expired, for example that of a frozen worker.
    */
   watch(release: (deadWorkers: string[]) => Promise<void>, releaseExpired: () => Promise<void>): void {
-    const { pollMs = 1_000, log } = this.#options;
+    const { log } = this.#options;
     if (!this.#session) return;
     this.#loop = startLoop({
-      everyMs: pollMs,
+      everyMs: checkEveryMs,
       run: async () => {
         const { deadWorkers, expired } = await this.check();
         if (deadWorkers.length > 0) await release(deadWorkers);

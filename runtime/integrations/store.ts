@@ -36,7 +36,7 @@ interface Entry {
 const startMs = 30_000;
 
 /** Reads the integrations once, and again whenever one changes on any replica. */
-export async function openIntegrations(options: StoreOptions, sweepMs?: number): Promise<IntegrationStore> {
+export async function openIntegrations(options: StoreOptions): Promise<IntegrationStore> {
   const { sql, bus, log } = options;
   const openedAt = performance.now();
   let entries: readonly Entry[] = [];
@@ -71,7 +71,7 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
     entries = await Promise.all(rows.map(entryOf));
     byId = new Map(entries.map((entry) => [entry.row.id, entry]));
   };
-  const cache = await openCachedValue({ name: "integrations", topic: "integrations", read, bus, log, sweepMs });
+  const cache = await openCachedValue({ name: "integrations", topic: "integrations", read, bus, log });
   return {
     ...cache,
     find: async (id) => {

@@ -12,7 +12,7 @@ interface CachedValueOptions {
   readonly bus: Bus;
   readonly log: Log;
   /** Maximum age of the value if a notification is lost, in milliseconds. */
-  readonly sweepMs?: number | undefined;
+  readonly sweepMs?: number;
 }
 
 export interface CachedValue {

@@ -56,7 +56,7 @@ export const maxRetryMs = (timeoutMs: number): number => 3 * timeoutMs + 2 * def
 export async function retry<T>(
   call: (attempt: number) => Promise<T>,
   signal: AbortSignal,
-  { baseMs = 1000, maxWaitMs = defaultMaxWaitMs }: { baseMs?: number; maxWaitMs?: number | undefined } = {},
+  { maxWaitMs = defaultMaxWaitMs }: { maxWaitMs?: number | undefined } = {},
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -64,7 +64,7 @@ export async function retry<T>(
     } catch (error) {
       signal.throwIfAborted();
       const failure = error instanceof Failure ? error : null;
-      const wait = failure?.retryAfterMs ?? baseMs * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
+      const wait = failure?.retryAfterMs ?? 1_000 * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
       if (!failure?.retryable || attempt >= 3 || wait > maxWaitMs) throw error;
       await sleep(wait, signal);
     }

@@ -30,7 +30,6 @@ interface PluginManagerOptions extends Omit<LoadThirdPartyOptions, "onStatus"> {
   readonly settings: Map<string, Settings>;
   /** A plugin's settings from the environment; stored settings take precedence. */
   readonly environment: (id: string) => Settings;
-  readonly sweepMs?: number;
 }
 
 /** The third-party plugins of this replica: first those that the environment names, then those in the database. */
@@ -66,7 +65,6 @@ export class PluginManager {
       read: () => manager.#follow(),
       bus: options.bus,
       log: options.log,
-      sweepMs: options.sweepMs,
     });
     options.bus.on("plugins", (payload) => (payload === "" ? manager.refresh() : manager.restart(payload)));
     return manager;

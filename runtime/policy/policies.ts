@@ -30,7 +30,7 @@ export interface Policies extends CachedValue {
 const maxCached = 10_000;
 
 /** Reads the policies once, and again whenever that of a project or an agent changes on any replica. */
-export async function openPolicies(sql: Sql, bus: Bus, log: Log, settings: Policy, sweepMs?: number): Promise<Policies> {
+export async function openPolicies(sql: Sql, bus: Bus, log: Log, settings: Policy): Promise<Policies> {
   let agents = new Map<string, Policy>();
   let projects = new Map<number | string, Policy>();
   const combinedPolicies = new Map<string, EffectivePolicy>();
@@ -46,7 +46,7 @@ export async function openPolicies(sql: Sql, bus: Bus, log: Log, settings: Polic
     );
     combinedPolicies.clear();
   };
-  const cached = await openCachedValue({ name: "policies", topic: "policy", read, bus, log, sweepMs });
+  const cached = await openCachedValue({ name: "policies", topic: "policy", read, bus, log });
   return {
     ...cached,
     of: (agentId, project) => {

@@ -11,8 +11,6 @@ interface SchedulerOptions extends PollDeps {
   readonly warn: Report;
   /** Duration of the lease of a source that a replica polls. */
   readonly leaseSeconds: number;
-  /** Maximum sleep between two checks, in milliseconds. */
-  readonly sweepMs?: number;
 }
 
 /** Maximum number of sources that one replica polls at the same time. */
@@ -20,14 +18,13 @@ const concurrency = 4;
 
 /** Polls due sources, each on one replica. A source remains due if a stop interrupts its poll. */
 export function startScheduler(options: SchedulerOptions): Loop {
-  const { sql, log, leaseSeconds, sweepMs } = options;
+  const { sql, log, leaseSeconds } = options;
   return startLeasedWork({
     name: "a poll",
     sql,
     rows: pollRows,
     concurrency,
     leaseSeconds,
-    sweepMs,
     log,
     claim: (lease) => claimDue(sql, lease, leaseSeconds),
     handle: (source, leaseLost, stopSignal) => pollLeased(source, leaseLost, stopSignal, options),

@@ -35,7 +35,6 @@ interface RegistryOptions {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly log: Log;
-  readonly sweepMs?: number;
 }
 
 /** Reads the tools at the start, and again whenever one changes on any replica. */
@@ -50,9 +49,9 @@ export async function openRegistry(options: RegistryOptions): Promise<ToolRegist
     toolList = listTools(found, rows);
     tools = found;
   };
-  const fresh = await openCachedValue({ name: "tools", topic: "tools", read, bus, log, sweepMs: options.sweepMs });
+  const cached = await openCachedValue({ name: "tools", topic: "tools", read, bus, log });
   return {
-    ...fresh,
+    ...cached,
     get: (qualifiedName) => tools.get(qualifiedName),
     eligibleTools: (query) => eligibleTools(tools.values(), isSource, query),
     listTools: () => toolList,

@@ -59,7 +59,7 @@ interface MappingRulesOptions {
 const noRules: readonly never[] = [];
 
 /** Reads the mappings once, and again whenever one changes on any replica. */
-export async function openMappingRules(options: MappingRulesOptions, sweepMs?: number): Promise<MappingRules> {
+export async function openMappingRules(options: MappingRulesOptions): Promise<MappingRules> {
   const { sql, bus, log, evaluator, warn } = options;
   const secrets = createSecrets(options);
   let byEvent = new Map<string, MappingRule[]>();
@@ -76,7 +76,7 @@ export async function openMappingRules(options: MappingRulesOptions, sweepMs?: n
     byPath = entries.flatMap(({ row, rule }) => (row.path_pattern ? [{ match: compilePath(row.path_pattern), rule }] : []));
     if (byPath.length > 0 || rows.some((row) => row.jq_filter !== null)) evaluator.warm();
   };
-  const cached = await openCachedValue({ name: "webhook mappings", topic: "mappings", read, bus, log, sweepMs });
+  const cached = await openCachedValue({ name: "webhook mappings", topic: "mappings", read, bus, log });
   const matches = async (rule: MappingRule, body: Uint8Array): Promise<boolean> => {
     if (rule.jq_filter === null) return true;
     try {

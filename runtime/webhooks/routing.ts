@@ -20,7 +20,7 @@ type Triggers = Map<string, { tasks: TaskMapping[]; missingTasks: string[] }>;
 const noTasks: TriggeredTasks = { tasks: [], missingTasks: [] };
 
 /** Reads the mappings once, and again whenever they change on any replica. */
-export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs?: number): Promise<Routing> {
+export async function openRouting(sql: Sql, bus: Bus, log: Log): Promise<Routing> {
   let sources = new Map<string, SourceMapping>();
   let triggers: Triggers = new Map();
   const read = async () => {
@@ -34,7 +34,7 @@ export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs?: number
       triggers.set(mapping.canonical_trigger, entry);
     }
   };
-  const cached = await openCachedValue({ name: "routing", topic: "mappings", read, bus, log, sweepMs });
+  const cached = await openCachedValue({ name: "routing", topic: "mappings", read, bus, log });
   return {
     ...cached,
     find: (source, event, action) => sources.get(key(source, event, action)) ?? sources.get(key(source, event, null)),
