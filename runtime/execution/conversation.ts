@@ -33,7 +33,7 @@ export interface Conversation {
  * The part of a conversation that belongs to its execution: the event, and what the event and the policy allow. With it, a transient
  * failure of a tool ends the attempt, because another one can follow, and an empty or invisible answer is a failure.
  */
-export interface ExecutionPart {
+interface ExecutionPart {
   readonly limits: AttemptLimits;
   readonly budget: RunBudget;
   /** Which of its writes wait for approval. */

@@ -14,7 +14,7 @@ export interface StoredIntegration {
   readonly created_at: string;
   readonly updated_at: string;
 }
-export type NewIntegration = Omit<StoredIntegration, "created_at" | "updated_at">;
+type NewIntegration = Omit<StoredIntegration, "created_at" | "updated_at">;
 
 export async function listIntegrations(
   sql: Queryable,

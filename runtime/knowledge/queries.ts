@@ -16,7 +16,7 @@ export interface StoredSource {
   readonly created_at: string;
   readonly updated_at: string;
 }
-export type NewSource = Omit<StoredSource, "last_synced_at" | "created_at" | "updated_at">;
+type NewSource = Omit<StoredSource, "last_synced_at" | "created_at" | "updated_at">;
 
 export async function listSources(
   sql: Queryable,

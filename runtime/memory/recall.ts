@@ -10,7 +10,7 @@ import { anythingStored } from "./queries.ts";
 import { authorsOf } from "./use-queries.ts";
 
 /** The execution, agent and project that memories are recalled for. */
-export interface Viewer {
+interface Viewer {
   readonly execution_id: string | null;
   readonly agent_id: string | null;
   readonly project_id: number | null;

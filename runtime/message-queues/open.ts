@@ -11,13 +11,13 @@ export type OpenQueue = Pick<Queue, "pending" | "take" | "ack">;
 const isOpen = (queue: Queue | ForwardingQueue | undefined): queue is Queue => queue !== undefined && "take" in queue;
 
 /** The database as a queue: its rows are the messages. */
-const databaseQueue = (sql: Sql, name: string = ownQueue): OpenQueue => ({
+const databaseQueue = (sql: Sql): OpenQueue => ({
   pending: async (page) => {
-    const { items, total } = await listPending(sql, name, page);
+    const { items, total } = await listPending(sql, ownQueue, page);
     return { items: items.map(toCloudEvent), total };
   },
-  take: async ({ limit, lease_seconds }) => (await takeMessages(sql, name, limit, lease_seconds)).map(toCloudEvent),
-  ack: async (id) => (await ackMessages(sql, name, [id])) > 0,
+  take: async ({ limit, lease_seconds }) => (await takeMessages(sql, ownQueue, limit, lease_seconds)).map(toCloudEvent),
+  ack: async (id) => (await ackMessages(sql, ownQueue, [id])) > 0,
 });
 
 /** The loaded queues by name. */

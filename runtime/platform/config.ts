@@ -82,12 +82,10 @@ const pluginVariables = (values: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(values).filter(([name]) => /^PLUGIN_.*__/.test(name)));
 
 /** Reads the configuration of the command line, which needs no settings of the service. */
-export const readClientConfig = (environment: Environment = process.env, file = ".env"): z.output<typeof clientSchema> =>
-  parse(clientSchema, readEnvironment(environment, file));
+export const readClientConfig = (): z.output<typeof clientSchema> => parse(clientSchema, readEnvironment(process.env, ".env"));
 
 /** Whether the user has named the service that the command line calls. */
-export const isServiceNamed = (environment: Environment = process.env, file = ".env"): boolean =>
-  readEnvironment(environment, file).SIGNALBOX_URL !== undefined;
+export const isServiceNamed = (): boolean => readEnvironment(process.env, ".env").SIGNALBOX_URL !== undefined;
 
 /** If MAX_WEBHOOK_BYTES is set, it applies to every webhook. */
 const uncheckedLimit = ({ MAX_WEBHOOK_BYTES: limit }: Readonly<Record<string, string>>) =>

@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 /** Maximum time for the start of a thread, in milliseconds. On a busy machine, it takes longer than most answers. */
 const startMs = 30_000;
 
-export interface SingleWorkerOptions {
+interface SingleWorkerOptions {
   /** The program of the thread. It answers each message with one message. */
   readonly file: URL;
   /** Maximum time for one answer, in milliseconds. The wait for the thread and its start do not count. */

@@ -31,9 +31,9 @@ function referencesIn(text: string): SubjectReference[] {
 }
 
 /** `CONF-7`: the project is the part before the number. */
-function byKey(text: string, source: string | null = null): SubjectReference[] {
+function byKey(text: string): SubjectReference[] {
   const key = /^([a-z][a-z0-9_]*)-(\d+)$/i.exec(text);
-  return key?.[1] && key[2] ? [{ source, project: key[1].toUpperCase(), issue: `${key[1].toUpperCase()}-${key[2]}` }] : [];
+  return key?.[1] && key[2] ? [{ source: null, project: key[1].toUpperCase(), issue: `${key[1].toUpperCase()}-${key[2]}` }] : [];
 }
 
 function inAddress(text: string): SubjectReference[] {

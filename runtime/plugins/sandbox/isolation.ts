@@ -39,9 +39,9 @@ export function workingIsolation(bundle: string, deno?: string): Promise<Working
 const find = (name: string): string | null =>
   ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin"].map((folder) => join(folder, name)).find(existsSync) ?? null;
 
-export function availableIsolation(bwrap: string | null = find("bwrap")): Isolation {
+export function availableIsolation(): Isolation {
   if (process.platform !== "linux") return noIsolation;
-  const setpriv = find("setpriv");
+  const [bwrap, setpriv] = [find("bwrap"), find("setpriv")];
   const filter = bwrap ? seccompFilter() : null;
   const seccomp = filter && existsSync("/bin/sh") ? cachedFile(filter, ".bpf").file : null;
   return { prlimit: find("prlimit"), setpriv, ownUser: setpriv !== null && process.getuid?.() === 0, bwrap, seccomp };
