@@ -5,7 +5,7 @@ import { fetchError, redact, redirectError, statusError } from "./http-errors.ts
 import { parseAnswer } from "./parse-answer.ts";
 import { textOfMarkup } from "./plain-markdown.ts";
 import { checkHeaders, encodeForUrl } from "./request-parts.ts";
-import type { SharedThrottle } from "./shared-throttle.ts";
+import { inMemoryThrottle, type SharedThrottle } from "./shared-throttle.ts";
 import { Throttle } from "./throttle.ts";
 import { throttled } from "./throttled.ts";
 
@@ -56,8 +56,9 @@ export interface HttpClient {
 
 /** Creates a client for one account. Keep it for all calls, so that they are throttled together. */
 export function httpClient(settings: HttpClientOptions): HttpClient {
-  const { readInterval = 0, writeInterval = 0, sharedLimit = false, throttle } = settings;
+  const { readInterval = 0, writeInterval = 0, sharedLimit = false } = settings;
   const key = keyOf(settings);
+  const throttle = settings.throttle ?? (sharedLimit ? inMemoryThrottle() : undefined);
   const shared = throttle === undefined ? {} : { shared: throttle };
   const writes = new Throttle({ interval: writeInterval, key, ...shared });
   // Reads without an interval need no shared throttle: a rejected read is repeated.

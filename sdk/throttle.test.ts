@@ -69,7 +69,7 @@ describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
     expect(state.refused.size).toBeGreaterThan(0);
   });
 
-  test("reads and writes that share a limit share one queue", async () => {
+  test.for(["the capability", "a client without it"])("reads and writes that share a limit share one queue: %s", async (of) => {
     const { state, fetch } = tracker(80);
     const { signal } = new AbortController();
     const started: number[] = [];
@@ -77,11 +77,10 @@ describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
       started.push(Date.now());
       return fetch(...given);
     }) as typeof fetch;
-    const throttle = inMemoryThrottle();
     const client = httpClient({
       ...settings,
       fetch: timed,
-      throttle,
+      ...(of === "the capability" && { throttle: inMemoryThrottle() }),
       writeInterval: 1000,
       readInterval: 1000,
       sharedLimit: true,
