@@ -203,9 +203,9 @@ test("an unavailable queue does not prevent the sweep of others", async () => {
   outside.away = true;
   const expired: string[] = [];
   const queues = new Map([...plugins, ["other", { ...plugin, expire: async (before: string) => void expired.push(before) }]]);
-  const keeper = startRelay({ sql: door.sql, queues, log: noLog, relayMs: 3_600_000, sweepMs: 3_600_000 });
+  const relay = startRelay({ sql: door.sql, queues, log: noLog, relayMs: 3_600_000, sweepMs: 3_600_000 });
   await expect.poll(() => expired.length, { timeout: 5000 }).toBe(1);
-  await keeper.stop();
+  await relay.stop();
   outside.away = false;
 });
 
@@ -213,7 +213,7 @@ test("plugins' queues get every message once, also after they were unavailable",
   outside.got.length = 0;
   outside.away = true;
   const { event: first } = await event(1);
-  const keeper = startRelay({ sql: door.sql, queues: plugins, log: noLog, relayMs: 20, sweepMs: 50 });
+  const relay = startRelay({ sql: door.sql, queues: plugins, log: noLog, relayMs: 20, sweepMs: 50 });
   await new Promise((done) => setTimeout(done, 100));
   expect(outside.got).toEqual([]);
   outside.away = false;
@@ -228,10 +228,10 @@ test("plugins' queues get every message once, also after they were unavailable",
   plugins.set("outside", { ...plugin, publish: async (messages) => void later.push(...messages) });
   plugins.set("more", plugin);
   outside.got.length = 0;
-  keeper.refresh();
+  relay.refresh();
   await expect.poll(() => ids(later), { timeout: 5000 }).toEqual([third]);
   await expect.poll(() => ids(outside.got), { timeout: 5000 }).toEqual([first, second, third]);
-  await keeper.stop();
+  await relay.stop();
   plugins.delete("more");
   plugins.set("outside", plugin);
   expect(ids(await pending())).toEqual([first, second, third]);

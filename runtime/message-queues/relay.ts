@@ -6,7 +6,7 @@ import { Loops, loopEach, type RunResult } from "./loops.ts";
 import { toCloudEvent } from "./messages.ts";
 import { ackMessages, keptDays, releaseMessages, sweepQueues, takeMessages } from "./queries.ts";
 
-interface KeepOptions {
+interface RelayOptions {
   readonly sql: Sql;
   /** Queues of the loaded plugins; call `refresh` after a change. */
   readonly queues: ReadonlyMap<string, Queue | ForwardingQueue>;
@@ -32,7 +32,7 @@ const portionSize = 1_000_000;
  * Copies messages into the plugins' queues and deletes old ones. The relay consumes the database's log under the
  * name of the queue that it fills. Replicas share the work by leases; a batch of a crashed replica is copied again.
  */
-export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 }: KeepOptions): QueueWorker {
+export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 }: RelayOptions): QueueWorker {
   const relay = async (queue: Queue | ForwardingQueue, name: string): Promise<RunResult> => {
     const rows = await takeMessages(sql, name, atOnce, leaseSeconds);
     const ids = new Set(rows.map(({ id }) => id));
