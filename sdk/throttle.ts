@@ -51,11 +51,11 @@ export class Throttle {
   #last: Promise<unknown> = Promise.resolve();
   readonly #waiting: (() => void)[] = [];
 
-  constructor({ interval, slots = 8, shared: access, key = "" }: ThrottleOptions) {
+  constructor({ interval, slots = 8, shared, key = "" }: ThrottleOptions) {
     this.#interval = interval;
     this.#free = slots;
     this.#key = key;
-    this.#shared = access ?? this.#local;
+    this.#shared = shared ?? this.#local;
   }
 
   /** Estimated milliseconds until the next request may start. */

@@ -60,7 +60,7 @@ export function detailsText(details: SubjectDetails | null): string | null {
   return lines.length > 0 ? `## The issue now\n\n${lines.join("\n")}` : null;
 }
 
-/** Ids of states and labels mean nothing to a reader. */
+/** The text with names in place of ids, such as those of states and labels, which mean nothing to a reader. */
 export const withNames = (content: string, names: Readonly<Record<string, string>>): string =>
   Object.entries(names)
     .filter(([id, name]) => id.length >= 8 && name.trim() !== "")

@@ -6,7 +6,7 @@ import type { StoredAddress } from "../stored-secrets/queries.ts";
 import type { OpenedSecret } from "../stored-secrets/stored-secrets.ts";
 import { type KnownSecret, SecretFinder } from "./secret-finder.ts";
 
-/** Such variables whose value is a path, and so no secret. */
+/** Variables that are named like secrets, but whose value is a path. */
 const paths = new Set(["GRPC_TLS_KEY"]);
 
 /** The secrets in the environment: variables by their names, and those in URLs. */

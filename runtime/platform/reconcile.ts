@@ -4,8 +4,9 @@ import { messageOf } from "./error-text.ts";
 import { Failure, retry } from "./retry.ts";
 
 /**
- * Looks for the result of an earlier attempt, and acts if there is none; up to three times. If our own database fails (so
- * that a fence or lease cannot be checked), that error is thrown unchanged, because it says nothing about the remote service.
+ * Looks for the result of an earlier attempt, and acts if there is none; up to three times. `again`: whether there was an earlier
+ * attempt before this call. If our own database fails (so that a fence or lease cannot be checked), that error is thrown unchanged,
+ * because it says nothing about the remote service.
  */
 export function reconcile<T>(
   find: ((attempt: number) => Promise<T | null>) | undefined,

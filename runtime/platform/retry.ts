@@ -46,8 +46,10 @@ export const maxRetryAfterMs = 3_600_000;
 /** Maximum wait that a server may request within one call. A longer wait is left to the retries of the execution. */
 const defaultMaxWaitMs = 60_000;
 
+const maxTries = 3;
+
 /** Maximum duration of `retry` for calls with this timeout, in milliseconds. */
-export const maxRetryMs = (timeoutMs: number): number => 3 * timeoutMs + 2 * defaultMaxWaitMs;
+export const maxRetryMs = (timeoutMs: number): number => maxTries * timeoutMs + (maxTries - 1) * defaultMaxWaitMs;
 
 /**
  * Tries a call up to three times while its failure is transient. Waits 1 s and 2 s with jitter, or for the time that the server
@@ -65,7 +67,7 @@ export async function retry<T>(
       signal.throwIfAborted();
       const failure = error instanceof Failure ? error : null;
       const wait = failure?.retryAfterMs ?? 1_000 * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
-      if (!failure?.retryable || attempt >= 3 || wait > maxWaitMs) throw error;
+      if (!failure?.retryable || attempt >= maxTries || wait > maxWaitMs) throw error;
       await sleep(wait, signal);
     }
   }

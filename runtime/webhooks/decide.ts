@@ -106,7 +106,7 @@ export function decisionOf(
     return { canonical_trigger, candidates, missingTasks };
   });
   const { allowed, refusals } = sift(mapped.flatMap(({ candidates }) => candidates));
-  const idle = allowed.length === 0 && triggers.length > 0 ? withoutTasks(mapped) : null;
+  const idle = allowed.length === 0 && triggers.length > 0 ? reasonWithoutTasks(mapped) : null;
   const reason = refused ?? unmapped ?? (refusals.join("; ") || idle);
   const isRefused = refused !== null || unmapped !== null || (refusals.length > 0 && allowed.length === 0);
   return { triggers, unmapped, mapped, allowed, outcome: isRefused ? "discarded" : "dispatched", reason };
@@ -144,16 +144,16 @@ function executionOf(incoming: IncomingEvent, mapping: TaskMapping, { policies, 
 }
 
 /** Why an event with these triggers, to which no existing task is mapped, starts nothing. */
-function withoutTasks(mapped: readonly MappedTrigger[]): string {
+function reasonWithoutTasks(mapped: readonly MappedTrigger[]): string {
   const missing = mapped.flatMap(({ canonical_trigger, missingTasks }) =>
     missingTasks.map((task) => missingTask(task, canonical_trigger)),
   );
   const unused = mapped.filter(({ missingTasks }) => missingTasks.length === 0).map((one) => one.canonical_trigger);
-  return [...missing, ...(unused.length > 0 ? [withoutMapping(unused)] : [])].join("; ");
+  return [...missing, ...(unused.length > 0 ? [reasonWithoutMapping(unused)] : [])].join("; ");
 }
 
-/** Names the seed that would add a task. */
-function withoutMapping(triggers: readonly string[]): string {
+/** Why triggers to which no task is mapped start nothing. Names the seed that would map one. */
+function reasonWithoutMapping(triggers: readonly string[]): string {
   const set = triggers.map(setOf).find((one) => one !== null);
   const seed = set ? ` or POST /api/tasks/triggers/seed with {"include": ["${set}"]}` : "";
   return `no task is mapped to the trigger ${triggers.join(", ")}: map one with POST /api/tasks/triggers${seed}`;

@@ -1,8 +1,8 @@
 import type { Queryable } from "../platform/database/client.ts";
 import type { Arrival } from "./arrival.ts";
 
-/** Two hooks deliver the same change within this number of minutes. */
-const minutes = 5;
+/** Two hooks that report the same change deliver it within this number of minutes. */
+const copyMinutes = 5;
 
 /**
  * An event with the digest of the content that all hooks deliver alike. `leader`: the first event of the statement with this
@@ -51,7 +51,7 @@ export function withoutHookCopies(sql: Queryable, arrivals: readonly Arrival[]) 
         and not exists (select 1 from webhook_events e where e.slug = d.slug and e.delivery_id = d.delivery_id)
       order by d.source, d.digest
       on conflict (source, digest) do update set hook_id = excluded.hook_id, event_id = excluded.event_id, received_at = now()
-        where k.hook_id = excluded.hook_id or k.received_at < now() - make_interval(mins => ${minutes})
+        where k.hook_id = excluded.hook_id or k.received_at < now() - make_interval(mins => ${copyMinutes})
       returning event_id
     ),`;
   const isNew = sql`(not exists (select 1 from ${deliveryRows} where d.id = x.id)

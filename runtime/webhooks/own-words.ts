@@ -33,7 +33,7 @@ export function ownWords(given: string, format: TextFormat): string {
 
 const withoutWikiCode = (text: string): string => withoutMarked(text, macros).replace(/\{\{[^{}\n]*\}\}|^[ \t]*bq\. .*$/gm, " ");
 
-/** A quotation that does not end is none. In code, its mark is the prompt of Python. */
+/** A mark without a second one begins no quotation. In code, it is the prompt of Python. */
 function withoutQuotations(lines: readonly string[]): readonly string[] {
   const marks: number[] = [];
   let fence: string | null = null;
@@ -85,8 +85,8 @@ function withoutMarked(text: string, marks: RegExp): string {
 }
 
 /**
- * In Markdown, a fence that is not closed contains the rest of the text, and lines may be indented code. In other texts, such a fence
- * is none.
+ * In Markdown, a fence that is not closed contains the rest of the text, and lines may be indented code. In other texts, both are
+ * ordinary text.
  */
 function withoutCodeLines(lines: readonly string[], isMarkdown: boolean): string[] {
   const kept: string[] = [];
