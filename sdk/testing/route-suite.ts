@@ -35,7 +35,7 @@ export interface RouteFixtures {
   readonly routes: Readonly<Record<string, RouteSample>>;
 }
 
-const callers = ["invalid_input", "not_found", "conflict", "rate_limited"];
+const refusalCodes = ["invalid_input", "not_found", "conflict", "rate_limited"];
 const deep = (levels: number): Json => (levels === 0 ? 1 : { a: [deep(levels - 1)] });
 const strangeBodies: readonly Json[] = [
   null,
@@ -102,7 +102,7 @@ const cases = (sample: RouteSample, secrets: readonly string[]): Case[] => [
       assert.ok(sample.requests.length > 0, "requests must contain at least one request");
       for (const request of sample.requests) {
         const answer = await ask(route, request);
-        right(answer, secrets);
+        assertValid(answer, secrets);
         assert.ok(
           answer.status < 300,
           `${JSON.stringify(request)} must succeed with 200 to 299; the answer is ${JSON.stringify(answer)}`,
@@ -128,7 +128,7 @@ const cases = (sample: RouteSample, secrets: readonly string[]): Case[] => [
     "responds to concurrent requests",
     async (route) => {
       const [request = {}] = sample.requests;
-      for (const answer of await Promise.all(Array.from({ length: 30 }, () => ask(route, request)))) right(answer, secrets);
+      for (const answer of await Promise.all(Array.from({ length: 30 }, () => ask(route, request)))) assertValid(answer, secrets);
     },
   ],
   [
@@ -154,7 +154,7 @@ const ask = (
   return callRoute(route, { query, headers: { ...headers, ...rawRequest.headers }, body, ...bytes }, { signal, caller: "test" });
 };
 
-function right(answer: unknown, secrets: readonly string[]): asserts answer is RouteResponse {
+function assertValid(answer: unknown, secrets: readonly string[]): asserts answer is RouteResponse {
   const fault = routeResponseError(answer);
   assert.equal(fault, null, `the response is invalid: ${fault}`);
   const { body } = answer as RouteResponse;
@@ -166,7 +166,10 @@ async function refuses(route: Route, request: SampleRequest, secrets: readonly s
   const what = JSON.stringify(request).slice(0, 200);
   const outcome = await survives(route, request, secrets);
   if (typeof outcome === "string")
-    assert.ok(callers.includes(outcome), `${what} must be rejected with ${callers.join(", ")}; it ended with ${outcome}`);
+    assert.ok(
+      refusalCodes.includes(outcome),
+      `${what} must be rejected with ${refusalCodes.join(", ")}; it ended with ${outcome}`,
+    );
   else
     assert.ok(
       outcome.status >= 400 && outcome.status < 500,
@@ -185,6 +188,6 @@ async function survives(route: Route, request: SampleRequest, secrets: readonly 
     assert.notEqual(code, "failed", `${what} must succeed or fail with a specific error code; it failed with: ${message}`);
     return code;
   }
-  right(answer, secrets);
+  assertValid(answer, secrets);
   return answer;
 }

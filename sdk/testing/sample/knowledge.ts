@@ -7,7 +7,14 @@ import type { CallContext } from "../../source.ts";
 import { type FakeResponse, FakeServer, type RecordedRequest } from "../fake-server.ts";
 import type { KnowledgeFixtures, TestWiki } from "../knowledge-suite.ts";
 
-const settings = z.object({ url: z.url(), shelf: z.string(), token: z.string() });
+/** `proxy_password` and `pin` are secrets that are not set. */
+const settings = z.object({
+  url: z.url(),
+  shelf: z.string(),
+  token: z.string(),
+  proxy_password: z.string().default(""),
+  pin: z.string().optional(),
+});
 type Settings = z.output<typeof settings>;
 const row = z.object({ id: z.string(), version: z.number(), title: z.string(), body: z.string() });
 
@@ -54,7 +61,7 @@ export const sampleKnowledge = (change: Change = () => ({})): Plugin =>
       const right: KnowledgeConnector<typeof settings> = {
         about: "A shelf.",
         config: settings,
-        secrets: ["token"],
+        secrets: ["token", "proxy_password", "pin"],
         list: async ({ cursor }, call) => {
           if (cursor !== null && !/^p\d{3}$/.test(cursor)) throw new PluginError("invalid_input", "the cursor is none of ours");
           const rows = await ask(call, { after: cursor ?? "" });
