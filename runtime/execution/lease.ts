@@ -36,11 +36,6 @@ export class Lease {
     return this.#abort.signal;
   }
 
-  /** When the lease ends, by `performance.now()`. */
-  get until(): number {
-    return this.#until;
-  }
-
   /** A renewal that was sent at `sentAt` has succeeded. A lease that has ended remains ended. */
   extend(sentAt: number): void {
     if (this.isOver()) return;
