@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { ChatAnswer } from "../llm/chat-messages.ts";
 import type { Conversation } from "./conversation.ts";
+import { isCut, requireAnswer } from "./final-answer.ts";
 import { Lease, LeaseLost } from "./lease.ts";
 import { askModel } from "./model-step.ts";
+import type { ModelOutput } from "./step-log.ts";
 import { Transcript } from "./steps/transcript.ts";
 
 beforeEach(() => vi.useFakeTimers());
@@ -49,7 +51,7 @@ function firstRequest() {
     },
   } as unknown as Conversation;
   const deps = { llm: { chat, timeoutMs: 120_000 }, tools: new Map(), prices: { of: () => null } };
-  const ask = () => askModel(conversation, [], null, deps as never);
+  const ask = (limit: string | null = null) => askModel(conversation, [], limit, deps as never);
   return { ask, chat, write, written, response, lease, log };
 }
 
@@ -131,4 +133,25 @@ test("storing the step does not shorten the time for the request", async () => {
   expect(lease.isStalled()).toBe(false);
   response.resolve(answer);
   await asked;
+});
+
+test.each([
+  ["refused", { content: "", refusal: "No." }, "refused to answer"],
+  ["filtered", { content: "Do", finishReason: "content_filter" }, "content filter"],
+  ["empty", { content: " \u200b" }, "no visible text"],
+])("the last answer of a run over its limit fails if it is %s, like any other", async (_, given, reason) => {
+  const { ask, response, log } = firstRequest();
+  response.resolve({ ...answer, ...given });
+  const step = await ask("1 write");
+  expect(() => requireAnswer((step.output as ModelOutput).content, step, log)).toThrow(reason);
+});
+
+test("the last answer of a run over its limit says so, and is not continued if it was cut off", async () => {
+  const { ask, response } = firstRequest();
+  response.resolve({ ...answer, finishReason: "length" });
+  const output = (await ask("1 write")).output as ModelOutput;
+  expect([output.content, isCut(output)]).toEqual([
+    expect.stringMatching(/^Done\.\n\n_This answer was cut short: .*1 write/),
+    false,
+  ]);
 });

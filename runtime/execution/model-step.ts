@@ -7,6 +7,7 @@ import { linkSignals } from "../platform/abortable.ts";
 import { Failure, maxRetryMs, retry } from "../platform/retry.ts";
 import { toFunction } from "../tools/eligible.ts";
 import type { RegisteredTool } from "../tools/registered-tool.ts";
+import { hasVisibleText } from "../untrusted/clean.ts";
 import { lastRequest, withLimitNotice } from "./budget.ts";
 import type { Conversation, ConversationDeps } from "./conversation.ts";
 import { continueRequest, isCut } from "./final-answer.ts";
@@ -129,7 +130,7 @@ export async function askModel(
   const answer = await sendWhileStoring(conversation, isStored, request, llm);
   const cost = answer.costUsd ?? deps.prices.of(answer.model, answer.promptTokens, answer.completionTokens);
   if (cost === null) conversation.execution?.budget.reportUnpriced(answer.model);
-  const output = limit === null ? outputOf(answer) : { content: withLimitNotice(answer.content, limit), tool_calls: [] };
+  const output = limit === null ? outputOf(answer) : lastOutput(answer, limit);
   const tooMany = output.tool_calls.length > maxCalls ? `The LLM's answer has more than ${maxCalls} tool calls.` : null;
   log.complete(step, {
     state: tooMany === null ? "succeeded" : "failed",
@@ -156,6 +157,17 @@ const outputOf = ({ content, toolCalls, finishReason, refusal }: ChatAnswer): Mo
   ...(finishReason !== null && /^(?:length|content_filter)$/.test(finishReason) && { finish_reason: finishReason }),
   ...(refusal !== null && { refusal }),
 });
+
+/** The output of the last request of a run that is cut short. It is not continued, and fails without visible text of its own. */
+function lastOutput(answer: ChatAnswer, limit: string): ModelOutput {
+  const { finish_reason, ...output } = outputOf(answer);
+  return {
+    ...output,
+    content: hasVisibleText(output.content) ? withLimitNotice(output.content, limit) : "",
+    tool_calls: [],
+    ...(finish_reason === "content_filter" && { finish_reason }),
+  };
+}
 
 /**
  * Sends a request within the budget. A failed request frees its reservation; an interrupted one keeps it, because it may have
