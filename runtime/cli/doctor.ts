@@ -1,4 +1,5 @@
 import * as agents from "@signalbox/schema/agents";
+import * as health from "@signalbox/schema/health";
 import * as integrations from "@signalbox/schema/integrations";
 import * as mappings from "@signalbox/schema/mappings";
 import { nearestName } from "@signalbox/schema/nearest";
@@ -11,30 +12,32 @@ import * as tools from "@signalbox/schema/tools";
 import * as webhookMappings from "@signalbox/schema/webhook-mappings";
 import * as events from "@signalbox/schema/webhooks";
 import { builtInTriggers, setOf, sourcesWithoutActions } from "../mappings/defaults.ts";
+import { missingPlugins, type PluginUses } from "./missing-plugins.ts";
 import { stepsFor } from "./plugin/messages.ts";
 import { callerOf, type Service } from "./request.ts";
 
 /** The configuration of a running service. */
-export interface ServiceConfiguration {
+export interface ServiceConfiguration extends PluginUses {
   readonly sources: readonly Pick<
     Output<typeof mappings.createSource>,
-    "source" | "event_name" | "action" | "canonical_trigger"
+    "id" | "source" | "event_name" | "action" | "canonical_trigger"
   >[];
   /** Mappings by filter or by path, which also name a trigger. */
   readonly webhooks: readonly Pick<
     Output<typeof webhookMappings.get>,
-    "source" | "event_type" | "path_pattern" | "canonical_trigger"
+    "id" | "source" | "event_type" | "path_pattern" | "canonical_trigger"
   >[];
   readonly triggers: readonly Pick<Output<typeof mappings.createTrigger>, "canonical_trigger" | "task_id">[];
   readonly tasks: readonly Pick<Output<typeof tasks.get>, "id" | "actor_id" | "actor_fallback">[];
   readonly agents: readonly Pick<Output<typeof agents.get>, "id" | "allowed_tools" | "policy">[];
   readonly projects: readonly Pick<Output<typeof projects.get>, "id" | "name" | "policy">[];
-  readonly tools: readonly Pick<Output<typeof tools.list>["items"][number], "qualified_name" | "provider">[];
+  readonly tools: readonly Pick<
+    Output<typeof tools.list>["items"][number],
+    "qualified_name" | "provider" | "origin" | "endpoint"
+  >[];
   /** Deliveries of the last day that were refused. */
   readonly refusals: readonly Pick<Output<typeof events.list>["items"][number], "source" | "reason">[];
-  readonly plugins: readonly (Parameters<typeof stepsFor>[0] & Pick<Output<typeof plugins.get>, "sources">)[];
-  /** Stored accounts. */
-  readonly accounts: readonly Pick<Output<typeof integrations.get>, "source">[];
+  readonly plugins: readonly (Parameters<typeof stepsFor>[0] & PluginUses["plugins"][number])[];
   readonly checks: readonly Pick<Output<typeof status.get>["checks"][number], "name" | "state" | "message">[];
 }
 
@@ -66,6 +69,7 @@ export function problemsOf(configuration: ServiceConfiguration): string[] {
     ...unknownActions(configuration),
     ...unknownTools(configuration),
     ...wrongSecrets(configuration),
+    ...missingPlugins(configuration),
     ...configuration.plugins.flatMap((one) =>
       stepsFor(
         one,
@@ -206,6 +210,7 @@ export async function runDoctor(service: Service, out: (text: string) => void): 
     refusals: await refusedSince(new Date(Date.now() - dayMs).toISOString()),
     plugins: await list(plugins.list),
     accounts: await list(integrations.list),
+    deferred: (await call<Output<typeof health.get>>(health.get)).deferred_webhooks ?? [],
     checks: (await call<Output<typeof status.get>>(status.get)).checks,
   });
   out(problems.length === 0 ? "No problems found.\n" : problems.map((problem) => `- ${problem}\n`).join(""));

@@ -98,7 +98,9 @@ export function storesFrom(host: Host, withRedis: boolean, longTerm: string): Me
     const backend = host.memories.get(name);
     const available = [...host.memories.keys()].join(", ");
     if (!backend)
-      throw new ConfigError(`MEMORY_STORE: no loaded plugin provides the memory store ${name}; available: ${available}`);
+      throw new ConfigError(
+        `MEMORY_STORE: no loaded plugin provides the memory store ${name}; available: ${available}. Use one of these, or add its plugin to SIGNALBOX_PLUGINS`,
+      );
     return { name, backend };
   };
   const long = storeNamed(longTerm);

@@ -14,13 +14,13 @@ import {
   replicasProbe,
   retentionProbe,
   settingsProbe,
-  storedProbes,
   workersProbe,
 } from "../status/local-probes.ts";
 import { postsProbe } from "../status/posts-probe.ts";
 import { listPreviousUses } from "../status/queries.ts";
 import { connectionProbe, embedderProbe, hostOf, modelProbe } from "../status/remote-probes.ts";
 import { startHeartbeat } from "../status/replica.ts";
+import { memoryStoreProbe, storedProbes } from "../status/stored-probes.ts";
 import type { Plugins } from "./plugins.ts";
 import type { Queue } from "./queue.ts";
 import type { Stages } from "./stages.ts";
@@ -97,7 +97,8 @@ function probesOf({ core, requiredParts, network, resources, plugins, background
     }),
     pluginProbe(plugins.manager),
     ...(config.SIGNALBOX_ROLE === "api" ? [workersProbe(sql)] : []),
-    ...storedProbes(sql),
+    ...storedProbes(sql, plugins.host),
+    memoryStoreProbe(config.MEMORY_STORE, plugins.host),
     postsProbe(sql, ({ source, agent_id, ...work }) => accountIdOf(plugins.connections.forExecution(source, work, agent_id))),
     replicasProbe(sql, silentSecondsOf(core)),
     settingsProbe(sql),

@@ -16,10 +16,11 @@ test("a knowledge source fails while its sync waits to be tried again, until one
     door.sql`insert into ingestion_jobs (id, knowledge_source_id, status, error) values (${newId()}, ${source}, ${status}, ${error})`;
   const shown = async () => (await listKnowledge(door.sql))[0];
   await job("queued", null);
-  expect(await shown()).toEqual({ name: "Handbook", error: null, next_try_at: null, has_run: false });
+  const named = { id: source, name: "Handbook", needs: "wiki" };
+  expect(await shown()).toEqual({ ...named, error: null, next_try_at: null, has_run: false });
   await door.sql`update ingestion_jobs set error = 'wiki.example does not answer', attempts = 1`;
   expect(await shown()).toEqual({
-    name: "Handbook",
+    ...named,
     error: "wiki.example does not answer",
     next_try_at: expect.any(String),
     has_run: true,

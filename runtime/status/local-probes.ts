@@ -8,16 +8,7 @@ import type { Vault } from "../platform/vault.ts";
 import type { PluginManager } from "../plugins/plugin-manager.ts";
 import { listStoredSecrets } from "../stored-secrets/queries.ts";
 import type { Finding, Probe } from "./board.ts";
-import {
-  agentsWithShortSecrets,
-  countWorkers,
-  type LastRun,
-  listKnowledge,
-  listMcpServers,
-  listPolls,
-  listReplicaSettings,
-  listReplicas,
-} from "./queries.ts";
+import { agentsWithShortSecrets, countWorkers, listReplicaSettings, listReplicas } from "./queries.ts";
 
 const everyMs = 10_000;
 
@@ -47,22 +38,6 @@ export const partProbe = ({ name, probe }: Part, host: string, full: () => strin
     return [{ name, state: "ok", message: `${host} answers in ${Math.ceil(performance.now() - startedAt)} ms` }];
   },
 });
-
-const findingsOf = (kind: string, rows: readonly LastRun[]): Finding[] =>
-  rows.map(({ name: part, error, next_try_at, has_run, late_since = null }) => {
-    const name = `${kind}:${part}`;
-    if (error !== null) return { name, state: "failed", message: error, next_try_at };
-    if (late_since !== null)
-      return { name, state: "degraded", message: `it has been due since ${late_since}, and no replica has polled it yet` };
-    return { name, state: "ok", message: has_run ? "the last run succeeded" : "it has not run yet", next_try_at };
-  });
-
-/** The results of the last tries that other parts of the service stored. */
-export const storedProbes = (sql: Sql): Probe[] => [
-  { name: "polls", everyMs, run: async () => findingsOf("poll", await listPolls(sql)) },
-  { name: "mcp", everyMs, run: async () => findingsOf("mcp", await listMcpServers(sql)) },
-  { name: "knowledge", everyMs, run: async () => findingsOf("knowledge", await listKnowledge(sql)) },
-];
 
 /** Whether any replica runs executions; for a replica that does not itself. */
 export const workersProbe = (sql: Sql): Probe => ({

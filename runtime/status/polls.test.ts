@@ -1,9 +1,11 @@
+import type { MemoryStore } from "@signalbox/sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newId } from "../platform/ids.ts";
+import type { SourceEntry } from "../plugins/host.ts";
 import { type Door, openDoor } from "../transports/http/testing/door.ts";
 import type { Finding } from "./board.ts";
-import { storedProbes } from "./local-probes.ts";
 import { type OwnReplica, saveReplica } from "./queries.ts";
+import { memoryStoreProbe, storedProbes } from "./stored-probes.ts";
 
 let door: Door;
 beforeAll(async () => {
@@ -11,8 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => door?.close());
 
-const findings = async (): Promise<readonly Finding[]> =>
-  (await storedProbes(door.sql)[0]?.run(new AbortController().signal)) ?? [];
+const polled = { adapter: { poll: async () => ({}) } } as unknown as SourceEntry;
+const loaded = { sources: new Map([["alpha", polled]]), knowledge: new Map(), useCases: new Map() };
+const findings = async (probe = 0): Promise<readonly Finding[]> =>
+  (await storedProbes(door.sql, loaded)[probe]?.run(new AbortController().signal)) ?? [];
 
 test("a poll source that fails or is late is shown, even if a hundred others work", async () => {
   await door.sql`
@@ -63,4 +67,37 @@ test("the time since workers have been up goes on after a restart and begins aga
   expect(await age()).toBeGreaterThan(3_500);
   await beat("all");
   expect(await age()).toBeLessThan(60);
+});
+
+test("what needs a plugin that was removed is shown at once, with what to do", async () => {
+  await door.sql`delete from poll_sources`;
+  const [poll] = await door.sql<[{ id: string }]>`
+    insert into poll_sources (source, project_id, interval_minutes, enabled, next_poll_at)
+    values ('tickets', 'web', 5, true, now() + interval '1 minute') returning id::text`;
+  const source = newId();
+  await door.sql`insert into knowledge_sources (id, name, type, enabled) values (${source}, 'Handbook', 'handbook', true)`;
+  await door.sql`insert into use_cases (name, state) values ('rollout', '{"project": 1}'), ('torn-down', 'null')`;
+  expect(await findings()).toEqual([
+    {
+      name: "poll:tickets web",
+      state: "failed",
+      next_try_at: expect.any(String),
+      message: `no loaded plugin polls the source tickets. Install or enable its plugin, or delete the poll source: signalbox poll-sources delete ${poll.id}`,
+    },
+  ]);
+  expect(await findings(2)).toMatchObject([
+    {
+      name: "knowledge:Handbook",
+      state: "failed",
+      message: `no loaded plugin provides the connector handbook. Install or enable its plugin, or delete the knowledge source: signalbox knowledge-sources delete ${source}`,
+    },
+  ]);
+  expect(await findings(3)).toMatchObject([
+    { name: "use_case:rollout", state: "degraded", message: expect.stringMatching(/signalbox use-cases teardown rollout$/) },
+  ]);
+  const store = (name: string) => memoryStoreProbe(name, { memories: new Map([["pgvector", {} as MemoryStore]]) });
+  expect(await store("pgvector").run(new AbortController().signal)).toEqual([]);
+  expect(await store("sqlite").run(new AbortController().signal)).toMatchObject([
+    { name: "memory_store", state: "failed", message: expect.stringContaining("memory store sqlite") },
+  ]);
 });

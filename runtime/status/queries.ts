@@ -101,19 +101,26 @@ export interface LastRun {
   readonly late_since?: string | null;
 }
 
+/** A run that needs a contribution of a plugin. */
+export interface LastPluginRun extends LastRun {
+  readonly id: string;
+  /** The name of the contribution. */
+  readonly needs: string;
+}
+
 /* Each list begins with the failures, so that its limit hides none of them behind parts that work. */
 
 /**
  * The last polls, by poll source. A poll that came due while no replica ran is late only if it is not made within ten minutes after the
  * start. A restart does not reset this time.
  */
-export const listPolls = (sql: Queryable): Promise<LastRun[]> =>
-  sql<LastRun[]>`
+export const listPolls = (sql: Queryable): Promise<LastPluginRun[]> =>
+  sql<LastPluginRun[]>`
     with up as (
       select least(min(started_at), (select w.since from worker_uptime w where ${isUp(sql)})) as since
       from replicas where seen_at > now() - interval '30 seconds' and role <> 'api'
     )
-    select source || ' ' || project_id as name, last_error as error, next_poll_at as next_try_at,
+    select id::text, source as needs, source || ' ' || project_id as name, last_error as error, next_poll_at as next_try_at,
       last_polled_at is not null as has_run, case when is_late then next_poll_at end as late_since
     from poll_sources, up, lateral (select greatest(next_poll_at, up.since) < now() - interval '10 minutes' as is_late) l
     where enabled order by last_error is null, not is_late, id limit 100`;
@@ -125,9 +132,9 @@ export const listMcpServers = (sql: Queryable): Promise<LastRun[]> =>
     from mcp_servers order by status <> 'failed', id limit 100`;
 
 /** Knowledge sources, with the error of their last finished sync, or of the one that waits to be tried again. */
-export const listKnowledge = (sql: Queryable): Promise<LastRun[]> =>
-  sql<LastRun[]>`
-    select s.name, case when j.status <> 'succeeded' then coalesce(j.error, 'the last sync failed') end as error,
+export const listKnowledge = (sql: Queryable): Promise<LastPluginRun[]> =>
+  sql<LastPluginRun[]>`
+    select s.id, s.type as needs, s.name, case when j.status <> 'succeeded' then coalesce(j.error, 'the last sync failed') end as error,
       case when j.status = 'queued' then j.next_attempt_at end as next_try_at, j.status is not null as has_run
     from knowledge_sources s left join lateral (
       select status, error, next_attempt_at from ingestion_jobs
@@ -135,6 +142,12 @@ export const listKnowledge = (sql: Queryable): Promise<LastRun[]> =>
       order by created_at desc limit 1
     ) j on true
     where s.enabled order by (j.status <> 'succeeded') is not true, s.created_at, s.id limit 100`;
+
+/** The use cases that are set up. */
+export async function listUseCases(sql: Queryable): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`select name from use_cases where state <> 'null' order by name limit 100`;
+  return rows.map(({ name }) => name);
+}
 
 /** The names of these integrations. */
 export async function integrationNames(sql: Queryable, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { buildPlugin } from "../harness/plugin-bundle.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
-import { startService } from "../harness/service.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { eventually } from "../harness/wait.ts";
 
 const limit = 120_000;
 
@@ -12,15 +13,18 @@ const source = `
   export default definePlugin({
     id: "tickets", version: "1.0.0", sdk: "^0.1.0", config: z.object({}), needs: [],
     secrets: { relay_token: { title: "Token of the relay" } },
-    setup: () => ({ sources: { tickets: {
-      about: "Tickets.", connection: z.object({ token: z.string() }), secrets: ["token"], required: ["token"],
-      verify: () => ({ ok: true }), parse: nothing, account: nothing, check: nothing, deliver: nothing, find: nothing,
-    } } }),
+    setup: () => ({
+      sources: { tickets: {
+        about: "Tickets.", connection: z.object({ token: z.string() }), secrets: ["token"], required: ["token"],
+        verify: () => ({ ok: true }), parse: nothing, account: nothing, check: nothing, deliver: nothing, find: nothing, poll: nothing,
+      } },
+      knowledge: { handbook: { about: "A handbook.", config: z.object({}), secrets: [], list: nothing, read: nothing } },
+    }),
   });`;
 
 const manifest = {
   id: "tickets",
-  kinds: ["sources"],
+  kinds: ["sources", "knowledge"],
   secrets: { relay_token: { title: "Token of the relay" } },
   contributes: {
     tools: {},
@@ -30,9 +34,18 @@ const manifest = {
         connection: { type: "object", properties: { token: { type: "string" } } },
         secrets: ["token"],
         required: ["token"],
+        has: ["poll"],
       },
     },
+    knowledge: { handbook: { about: "A handbook.", config: { type: "object", properties: {} }, secrets: [] } },
   },
+};
+
+const doctorOf = async (service: Service, ...args: string[]): Promise<string> => {
+  const env = { SIGNALBOX_URL: service.url };
+  const one = run(runtimeUnderTest(), "runtime/cli/main.ts", { args: [...args, "doctor"], env, cwd: service.folder });
+  await one.ended;
+  return one.logs();
 };
 
 test("plugin doctor: an account replaces the settings of its source, not the plugin's own credentials", {
@@ -42,14 +55,46 @@ test("plugin doctor: an account replaces the settings of its source, not the plu
   const { body } = await buildPlugin(source, manifest);
   expect((await service.post("/api/plugins", body)).status).toBe(201);
   expect((await service.post("/api/plugins/tickets/approve", {})).status).toBe(200);
-  const doctor = async () => {
-    const env = { SIGNALBOX_URL: service.url };
-    const one = run(runtimeUnderTest(), "runtime/cli/main.ts", { args: ["plugin", "doctor"], env, cwd: service.folder });
-    await one.ended;
-    return /tickets is missing the settings ([^:]*):/.exec(one.logs())?.[1];
-  };
+  const doctor = async () => /tickets is missing the settings ([^:]*):/.exec(await doctorOf(service, "plugin"))?.[1];
   expect(await doctor()).toBe("relay_token, token");
   const integration = { source: "tickets", name: "Ours", credentials: { token: "t" } };
   expect((await service.post("/api/integrations", integration)).status).toBe(201);
   expect(await doctor()).toBe("relay_token");
+});
+
+test("doctor: what is left of a plugin that was removed, each with what to do", { timeout: limit }, async () => {
+  await using service = await startService({ env: { ENCRYPTION_KEY: "00".repeat(32) } });
+  const { body } = await buildPlugin(source, manifest);
+  const create = async (path: string, input: object) => {
+    const answer = await service.post<{ id: number | string }>(path, input);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+    return answer.body.id;
+  };
+  await create("/api/plugins", body);
+  expect((await service.post("/api/plugins/tickets/approve", {})).status).toBe(200);
+  const event = { source: "tickets", event_name: "ticket", action: "opened", canonical_trigger: "issue.created" };
+  const mapping = await create("/api/tasks/sources", event);
+  const account = await create("/api/integrations", { source: "tickets", name: "Ours", credentials: { token: "t" } });
+  const project = { source: "tickets", project_id: "web", interval_minutes: 60, enabled: true };
+  const poll = await create("/api/poll-sources", project);
+  const knowledge = await create("/api/knowledge-sources", { name: "Pages", type: "handbook", config: {}, enabled: true });
+  const lines = [
+    `No plugin provides the source tickets, so these do nothing: the mapping of ticket/opened, the integration Ours. Install its plugin, or delete what names it: signalbox sources delete ${mapping}, signalbox integrations delete ${account}`,
+    `poll:tickets web: no loaded plugin polls the source tickets. Install or enable its plugin, or delete the poll source: signalbox poll-sources delete ${poll}`,
+    `knowledge:Pages: no loaded plugin provides the connector handbook. Install or enable its plugin, or delete the knowledge source: signalbox knowledge-sources delete ${knowledge}`,
+  ];
+  const before = await doctorOf(service);
+  for (const line of lines) expect(before).not.toContain(line);
+  expect((await service.post("/api/plugins/tickets/disable", {})).status).toBe(200);
+  expect(await doctorOf(service)).toContain("The plugin tickets is disabled: signalbox plugin enable tickets");
+  expect((await service.del("/api/plugins/tickets")).status).toBe(204);
+  // The status repeats its checks every few seconds.
+  await eventually(
+    async () => {
+      const after = await doctorOf(service);
+      for (const line of lines) expect(after).toContain(`- ${line}`);
+      return true;
+    },
+    { timeout: 60_000 },
+  );
 });
