@@ -6,6 +6,7 @@ import { issueOpened } from "../harness/alpha-payloads.ts";
 import { openBeside, openBrowser, openTab, type Tab } from "../harness/browser.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { callOf, roundsOf, startWorld, taskOf, textsOf, type World } from "../harness/world.ts";
+import { assistive } from "./assistive.ts";
 import { everyPage, hostile } from "./every-page.ts";
 import { keyboardOnly } from "./keyboard-only.ts";
 import { type Opened, withApproval } from "./opened.ts";
@@ -178,7 +179,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.sees("queued");
     expect(textsOf(world.tracker, "octo/app", 7)).toEqual([]);
     await tab.open("/console/now");
-    await tab.press("Resume");
+    await tab.press("Resume: Everything");
     await eventually(() => textsOf(world.tracker, "octo/app", 7).length === 1);
   });
 
@@ -239,6 +240,7 @@ describe("the console", { tags: ["chromium"] }, () => {
   });
 
   keyboardOnly(opened);
+  assistive(opened);
   setupPages(opened);
   shownTexts(opened);
   everyPage(opened);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openBeside } from "../harness/browser.ts";
+import { openBeside, type Tab } from "../harness/browser.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { textsOf } from "../harness/world.ts";
 import type { Opened } from "./opened.ts";
@@ -124,6 +124,7 @@ export function everyPage(opened: () => Opened): void {
         // A table is read from top to bottom on a phone, not sideways.
         const tables = await seen.page.$$eval(".scroll", (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
         if (tables > 0) bad.push(`${path}: ${tables} tables scroll sideways`);
+        for (const name of await repeatedNames(seen)) bad.push(`${path}: several buttons have the name ${name}`);
         for (const one of [...(await seen.violations()), ...(await seen.moved())]) bad.push(`${path}: ${one}`);
         const folder = process.env.TEST_PICTURES;
         const name = `${path.replaceAll(/\W+/g, "-").slice(0, 40)}-${theme}-${width}`;
@@ -133,4 +134,12 @@ export function everyPage(opened: () => Opened): void {
       await seen.page.close();
     },
   );
+}
+
+/** The names that several buttons in rows of the page have: without its row, none of them says what it is about. */
+async function repeatedNames({ page }: Tab): Promise<string[]> {
+  const names = await page.$$eval("main :is(li, tr, .banner) :is(button, summary)", (all) =>
+    all.map((one) => one.ariaLabel ?? one.textContent ?? ""),
+  );
+  return names.filter((name, index) => names.indexOf(name) !== index);
 }

@@ -120,7 +120,7 @@ describe("the first start", { tags: ["chromium"] }, () => {
   test("the webhook has the public address, not the one that the console was opened at", async () => {
     await tab.open("/box/console/connections");
     await tab.sees("http://localhost/box/webhook/alpha");
-    await tab.press("Set up webhook");
+    await tab.press("Set up webhook: GitHub");
     await tab.fill("Project on GitHub", "octo/app");
     await tab.click("dialog button.primary");
     await tab.sees("The webhook was created on GitHub.");

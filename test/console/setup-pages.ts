@@ -148,7 +148,7 @@ export function setupPages(opened: () => Opened): void {
     await tab.open("/console/memory?key=bollard");
     await tab.sees("The bollard is red.");
     expect(await tab.violations()).toEqual([]);
-    await tab.press("Delete");
+    await tab.press("Delete: bollard");
     await tab.click("dialog[open] button.danger");
     await eventually(async () => (await service.get("/api/memory/bollard")).status === 404);
     await tab.page.waitForFunction(() => !location.search.includes("bollard"));
@@ -192,7 +192,7 @@ export function setupPages(opened: () => Opened): void {
     const { tab } = opened();
     for (const said of ["The webhook was created on GitHub. It sends ", "The webhook on GitHub was already complete."]) {
       await tab.open("/console/connections");
-      await tab.press("Set up webhook");
+      await tab.press("Set up webhook: GitHub");
       await tab.fill("Project on GitHub", "octo/hooked");
       await tab.click("dialog button.primary");
       await tab.sees(said);
@@ -211,24 +211,21 @@ export function setupPages(opened: () => Opened): void {
     expect(made.status).toBe(201);
     await tab.open("/console/connections");
     await tab.sees("Second bot");
-    await tab.page.evaluate(() => {
-      const row = [...document.querySelectorAll("li")].find((one) => one.textContent?.includes("Second bot"));
-      [...(row?.querySelectorAll("button") ?? [])].find(({ textContent }) => textContent === "Test")?.click();
-    });
+    await tab.press("Test: Second bot on alpha");
     await tab.sees(/Not working: .*401/);
     await tab.sees("requests left");
     expect(await tab.violations()).toEqual([]);
     const confirm = () => tab.click("dialog[open] .buttons button:first-child");
-    await tab.press("Rotate secret");
+    await tab.press("Rotate secret: Second bot on alpha");
     await tab.sees("Generates a new webhook secret and shows it once.");
     await confirm();
     await tab.sees("The new webhook secret is shown only once.");
     const secret = await tab.page.$eval(".new-key code", ({ textContent }) => textContent ?? "");
     const signed = () => world.service.webhook(issueOpened({ repo: "octo/app", number: 78 }), { slug: made.body.id, secret });
     expect((await signed()).status).toBe(202);
-    await tab.press("Rotate secret");
+    await tab.press("Rotate secret: Second bot on alpha");
     await confirm();
-    await tab.press("Drop previous secret");
+    await tab.press("Drop previous secret: Second bot on alpha");
     await tab.sees("Webhooks still signed with it will be refused.");
     expect((await signed()).status).toBe(202);
     await confirm();

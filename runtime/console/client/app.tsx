@@ -6,7 +6,7 @@ import { pendingFirstResponses } from "./api/query.ts";
 import { logIn, logOut, readSession, session } from "./api/session.ts";
 import { Dialog } from "./parts/dialog.tsx";
 import { ThemeChoice } from "./parts/theme.tsx";
-import { helpShown } from "./route/keys.ts";
+import { helpShown, shortcuts } from "./route/keys.ts";
 import { Link } from "./route/link.tsx";
 import { navigate, pageUrl, place } from "./route/location.ts";
 import { Outlet } from "./route/outlet.tsx";
@@ -84,8 +84,10 @@ function Login() {
           Log in
         </button>
         <p class="hint">
-          A key with the scope <code>read</code> can view, <code>write</code> can act, and <code>admin</code> can also change the
-          setup. Create one with <code>signalbox keys create</code>. You stay logged in for 8 hours.
+          Use a key from <code>API_KEYS</code> (with Docker Compose, <code>INSTALLATION_KEY</code>), or create one with{" "}
+          <code>signalbox keys create</code>. A key with the scope <code>read</code> can view, <code>write</code> can act and
+          change agents and routing, and <code>admin</code> also manages keys, accounts and plugins. You stay logged in for 8
+          hours.
         </p>
       </form>
     </main>
@@ -152,7 +154,13 @@ function Search() {
     <form class="search" onSubmit={submit}>
       <label>
         <span class="sr">Find an issue</span>
-        <input id="search" name="q" type="search" placeholder="Find an issue  /" autocomplete="off" />
+        <input
+          id="search"
+          name="q"
+          type="search"
+          placeholder={shortcuts.value === "on" ? "Find an issue  /" : "Find an issue"}
+          autocomplete="off"
+        />
       </label>
     </form>
   );
@@ -169,7 +177,7 @@ function NavigationFoot() {
   return (
     <div class="nav-foot">
       <ThemeChoice />
-      <p>{identity.state === "open" ? "No API keys: open to everyone on this machine" : `${identity.name}: ${rights}`}</p>
+      <p>{identity.state === "open" ? "No API keys: open to everyone who can reach it" : `${identity.name}: ${rights}`}</p>
       {identity.state === "logged_in" && (
         <button type="button" class="quiet" onClick={() => void logOut()}>
           Log out
@@ -178,7 +186,7 @@ function NavigationFoot() {
       <p>
         <span>{identity.version}</span>
         <button type="button" class="quiet small" onClick={() => (helpShown.value = true)}>
-          Shortcuts
+          {shortcuts.value === "on" ? "Shortcuts" : "Shortcuts: off"}
         </button>
       </p>
     </div>
@@ -188,7 +196,15 @@ function NavigationFoot() {
 function KeyHelp() {
   return (
     <Dialog title="Keyboard shortcuts" onClose={() => (helpShown.value = false)}>
-      <dl class="keys">
+      <label class="row">
+        <input
+          type="checkbox"
+          checked={shortcuts.value === "on"}
+          onChange={(event) => (shortcuts.value = event.currentTarget.checked ? "on" : "off")}
+        />
+        <span>Use these shortcuts in this browser</span>
+      </label>
+      <dl class={shortcuts.value === "on" ? "keys" : "keys off"}>
         <dt>
           <kbd>/</kbd>
         </dt>

@@ -1,5 +1,5 @@
 import { type Signal, signal } from "@preact/signals";
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { CallError } from "./call.ts";
 import { changeCount } from "./live.ts";
 import { readSession } from "./session.ts";
@@ -10,6 +10,8 @@ export interface LoadState<T> {
   readonly loading: boolean;
 }
 export interface Query<T> extends LoadState<T> {
+  /** Whether `data` was requested after the page began to show this key: an earlier result is shown until its successor arrives. */
+  readonly isFresh: boolean;
   /** Resolves when data that was requested after this call has arrived, or its request failed. */
   readonly reload: () => Promise<void>;
 }
@@ -45,17 +47,21 @@ export function useQuery<T>(
   { live = true, keep = false }: { live?: boolean; keep?: boolean } = {},
 ): Query<T> {
   const entry = useMemo(() => entryOf(key ?? ""), [key]);
+  const [freshEntry, setFresh] = useState<Entry | null>(null);
   entry.load = load;
   // A layout effect runs before the next frame, so a page knows immediately which responses it waits for.
   useLayoutEffect(() => {
     if (key === null) return;
     entry.watchers++;
-    void refresh(entry);
+    let isShown = true;
+    setFresh(null);
+    void refresh(entry).then(() => isShown && setFresh(entry));
     count();
     const countBefore = changeCount.peek();
     // A subscription starts with the current value, which is not a change.
     const stop = live ? changeCount.subscribe((count) => count !== countBefore && void refresh(entry)) : undefined;
     return () => {
+      isShown = false;
       stop?.();
       if (--entry.watchers === 0) entry.running?.controller.abort();
       count();
@@ -65,7 +71,7 @@ export function useQuery<T>(
   const before = useRef<T>(undefined);
   if (data !== undefined) before.current = data;
   const previous = keep && loading ? before.current : undefined;
-  return { data: data ?? previous, error, loading, reload: () => refresh(entry) };
+  return { data: data ?? previous, error, loading, isFresh: freshEntry === entry, reload: () => refresh(entry) };
 }
 
 function entryOf(key: string): Entry {

@@ -137,7 +137,12 @@ function Remove({ id }: { id: string }) {
       label="Delete agent"
       kind="danger"
       needs="write"
-      confirm={<p>Its tasks remain and use their fallback prompts. The agent and its prompt cannot be restored.</p>}
+      confirm={
+        <p>
+          Its tasks remain and use their fallback prompts. Tasks without one will fail. The agent and its prompt cannot be
+          restored.
+        </p>
+      }
       run={async () => {
         await call("agents.delete", { id });
         navigate(pageUrl("agents"));

@@ -76,7 +76,7 @@ function NewAgent() {
           label="Id"
           required
           placeholder="release_notes"
-          hint="Lowercase letters, digits and _. Cannot be changed later."
+          hint="Lowercase letters, digits and _, starting with a letter. Cannot be changed later."
         />
         <Field name="name" label="Name" required />
         <SelectField name="role_id" label="Role" options={roles} />

@@ -4,7 +4,7 @@ import { useQuery } from "../api/query.ts";
 import { type Check, Health, webhookUrl } from "../parts/account-health.tsx";
 import { Badge, State } from "../parts/badge.tsx";
 import { Page, QueryResult, Section } from "../parts/page.tsx";
-import { Copy } from "../parts/text.tsx";
+import { Copy, nameIn } from "../parts/text.tsx";
 import { ModelCard } from "./connect-model.tsx";
 import { NewAccount } from "./new-account.tsx";
 import { StoredAccount } from "./stored-account.tsx";
@@ -118,13 +118,13 @@ function Platform({ platform, check }: { platform: (typeof platforms)[number]; c
         </span>
         <Health check={check} />
         <span class="url">
-          <code>{webhookUrl(id)}</code> <Copy text={webhookUrl(id)} label="Copy webhook URL" />
+          <code>{webhookUrl(id)}</code> <Copy text={webhookUrl(id)} label="Copy webhook URL" of={name} />
         </span>
       </span>
       {status === undefined ? <Badge>…</Badge> : <State of="account" state={status} />}
       <span class="buttons">
         {status === "ok" && <WebhookSetup source={id} platform={name} />}
-        <button type="button" onClick={() => void again()}>
+        <button type="button" aria-label={nameIn("Test", name)} onClick={() => void again()}>
           Test
         </button>
         {progress && (

@@ -2,11 +2,11 @@ import type { Project, UsageGroup } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { DayBars } from "../parts/day-bars.tsx";
-import { Choice, Filters } from "../parts/filters.tsx";
+import { Choice, Filters, foundIn } from "../parts/filters.tsx";
 import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
-import { countText, dollarText, durationText } from "../parts/time.tsx";
+import { amountText, countText, dollarText, durationText } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 import { Budgets } from "./budgets.tsx";
@@ -52,7 +52,7 @@ export function CostPage() {
   );
   return (
     <Page title="Cost">
-      <Filters>
+      <Filters found={foundIn(usage, ({ total }) => `${amountText(total.runs ?? 0, ["run", "runs"])}, by ${by}`)}>
         <Choice name="days" label="Period" options={periods} empty="the last 30 days" />
         <Choice name="by" label="Group by" options={groups.map((one) => [one, one])} empty="agent" />
       </Filters>

@@ -3,13 +3,13 @@ import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { State } from "../parts/badge.tsx";
 import { Bulk } from "../parts/bulk.tsx";
-import { Choice, Filters, Period, Word } from "../parts/filters.tsx";
+import { Choice, Filters, foundIn, Period, Word } from "../parts/filters.tsx";
 import { Empty, Page, QueryResult } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Prose } from "../parts/prose.tsx";
 import { Subject, subjectLabel } from "../parts/subject.tsx";
-import { Text } from "../parts/text.tsx";
-import { Time } from "../parts/time.tsx";
+import { nameIn, plain, Text } from "../parts/text.tsx";
+import { amountText, Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 
@@ -28,7 +28,7 @@ export function DeliveriesPage() {
   );
   return (
     <Page title="Deliveries">
-      <DeliveryFilters />
+      <DeliveryFilters found={foundIn(events, (page) => amountText(page.total, ["delivery", "deliveries"], page.atLeast))} />
       {filter.outcome === "discarded" && (
         <p class="buttons lead">
           <Bulk
@@ -78,12 +78,12 @@ function NoDeliveries({ isFiltered }: { isFiltered: boolean }) {
   );
 }
 
-function DeliveryFilters() {
+function DeliveryFilters({ found }: { found: string | null }) {
   const mappings = useQuery("sources", (signal) => list("sources.list", { limit: 1000 }, signal), { live: false });
   const sources = new Set(["alpha", "beta", "gamma", "delta", ...(mappings.data?.items ?? []).map(({ source }) => source)]);
   return (
-    <Filters>
-      <Choice name="outcome" label="Verdict" options={outcomes.map((one) => [one, one])} />
+    <Filters found={found}>
+      <Choice name="outcome" label="Outcome" options={outcomes.map((one) => [one, one])} />
       <Word name="q" label="Reason contains" />
       <Word name="subject" label="Issue" placeholder="acme/webshop#42" />
       <Choice name="source" label="Source" options={[...sources].map((one) => [one, one])} />
@@ -99,7 +99,11 @@ export function DeliveryList({ events }: { events: readonly Omit<WebhookEvent, "
         <li key={event.id}>
           <State of="delivery" state={event.outcome} />
           <span class="main">
-            <Link class="title" to={`delivery/${event.id}`}>
+            <Link
+              class="title"
+              to={`delivery/${event.id}`}
+              name={nameIn(plain(eventLabel(event)), event.subject ? subjectLabel(event.subject) : event.source)}
+            >
               <Text>{eventLabel(event)}</Text>
             </Link>{" "}
             {event.subject && (

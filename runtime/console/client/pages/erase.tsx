@@ -4,7 +4,7 @@ import { ActionButton } from "../parts/dialog.tsx";
 import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 import { Text } from "../parts/text.tsx";
-import { countText } from "../parts/time.tsx";
+import { amountText, countText } from "../parts/time.tsx";
 
 const targets = [
   ["subject", "an issue"],
@@ -49,7 +49,7 @@ export function EraseData() {
           label="Which one"
           required
           placeholder="acme/webshop#42"
-          hint="The issue as shown in lists, the person's login, or the project number."
+          hint="The issue as shown in lists, the person's login, or the project's id. To list these ids: signalbox projects list"
         />
       </Form>
       {preview && (
@@ -79,12 +79,11 @@ export function EraseData() {
 const isEmpty = ({ events, executions, memories }: Preview["counts"]): boolean => events + executions + memories === 0;
 
 function sentence({ events, executions, steps, memories, cancelled }: Preview["counts"]): string {
-  const some = (count: number, one: string) => `${countText(count)} ${one}${count === 1 ? "" : "s"}`;
   const cancelledText = cancelled > 0 ? ` (${countText(cancelled)} of them cancelled)` : "";
-  const rest = [some(steps, "step"), memories === 1 ? "1 memory" : `${countText(memories)} memories`];
   return [
-    some(events, "delivery").replace("deliverys", "deliveries"),
-    `${some(executions, "run")}${cancelledText}`,
-    ...rest,
+    amountText(events, ["delivery", "deliveries"]),
+    `${amountText(executions, ["run", "runs"])}${cancelledText}`,
+    amountText(steps, ["step", "steps"]),
+    amountText(memories, ["memory", "memories"]),
   ].join(", ");
 }

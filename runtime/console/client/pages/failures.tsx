@@ -3,8 +3,8 @@ import { list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { commonWords, failureKind } from "../failure-kind.ts";
 import { QueryResult, Section } from "../parts/page.tsx";
-import { Text } from "../parts/text.tsx";
-import { countText, Time } from "../parts/time.tsx";
+import { nameIn, Text } from "../parts/text.tsx";
+import { amountText, countText, Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 
 /** Number of failures that are read to form the groups. */
@@ -33,14 +33,19 @@ export function Failures({ failed }: { failed: ReturnType<typeof useFailures> })
               <ul class="list">
                 {groupsOf(items).map(({ message, runs }) => (
                   <li key={message}>
-                    <span class="state bad">{runs.length === 1 ? "1 run" : `${countText(runs.length)} runs`}</span>
+                    <span class="state bad">{amountText(runs.length, ["run", "runs"])}</span>
                     <span class="main">
                       <Link class="title" to={`run/${runs[0]?.id}`}>
                         <Text max={240}>{message}</Text>
                       </Link>
                     </span>
                     {runs.length > 1 && (
-                      <Link class="side" to="runs" query={{ state: "failed", q: commonWords(message) }}>
+                      <Link
+                        class="side"
+                        to="runs"
+                        query={{ state: "failed", q: commonWords(message) }}
+                        name={nameIn("See all", message)}
+                      >
                         See all
                       </Link>
                     )}

@@ -62,8 +62,8 @@ function StepList({ steps: { agents, event }, reload }: { steps: Steps; reload: 
           title="Create agents and tasks"
           action={agents ? <SeedMore reload={reload} /> : <SeedAgents reload={reload} />}
         >
-          Start with five agents and nine tasks, and change them as you like. Comments, reviews and closes start runs only if you
-          select them.
+          Start with five agents and nine tasks, and change them as you like. Comments, reviews, updates and closes start runs
+          only if you select them.
         </Step>
         <Step done={event !== null} title="Send an event" action={<SendTestEvent />}>
           {event ? (

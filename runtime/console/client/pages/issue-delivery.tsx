@@ -3,8 +3,8 @@ import { State } from "../parts/badge.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import { NextStep } from "../parts/page.tsx";
 import { Prose } from "../parts/prose.tsx";
-import { Text } from "../parts/text.tsx";
-import { durationText, Time } from "../parts/time.tsx";
+import { nameIn, Text } from "../parts/text.tsx";
+import { durationText, momentText, Time } from "../parts/time.tsx";
 import { failureOf, remedyOf } from "../remedies.ts";
 import { External, Link } from "../route/link.tsx";
 import { deliveries, runs } from "../words.ts";
@@ -58,6 +58,7 @@ interface RanProps {
 function Ran({ run, answer, reload }: RanProps) {
   const { tone, next } = runs[run.state];
   const remedy = run.state === "failed" ? failureOf(run.error) : null;
+  const name = `${run.task_id}, ${momentText(run.created_at)}`;
   return (
     <li class={tone}>
       <div class="node-head">
@@ -78,14 +79,16 @@ function Ran({ run, answer, reload }: RanProps) {
         )}
         {run.state !== "succeeded" && <NextStep next={remedy ? `${remedy.sentence} ${remedy.next}` : next} remedy={remedy} />}
         <div class="buttons">
-          <RunActions run={run} reload={reload} />
+          <RunActions run={run} of={name} reload={reload} />
         </div>
         {answer && (
           <div class="card">
             <Markdown text={answer} label="Answer" />
             {run.result_url && (
               <p class="card-foot">
-                <External url={run.result_url}>Open the comment</External>
+                <External url={run.result_url} name={nameIn("Open the comment", name)}>
+                  Open the comment
+                </External>
               </p>
             )}
           </div>

@@ -1,9 +1,9 @@
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { Filters, Word } from "../parts/filters.tsx";
+import { Filters, foundIn, Word } from "../parts/filters.tsx";
 import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
 import { SubjectLink } from "../parts/subject.tsx";
-import { Time } from "../parts/time.tsx";
+import { amountText, Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 import { DeliveryList } from "./deliveries.tsx";
@@ -11,13 +11,16 @@ import { DeliveryList } from "./deliveries.tsx";
 /** Number of events in which the latest issues are searched. */
 const maxEvents = 200;
 
+/** Maximum number of issues that a search shows. */
+const maxFound = 50;
+
 /** Issues that match the search, or that had events recently. */
 export function IssuesPage() {
   const q = query.value.get("q") ?? "";
   const issues = useQuery(
     `issues ${q}`,
     async (signal) => {
-      if (q) return { items: await call("subjects.search", { q, limit: 50 }, signal), isCut: false };
+      if (q) return { items: await call("subjects.search", { q, limit: maxFound }, signal), isCut: false };
       const { items, total } = await list("webhook-events.list", { limit: maxEvents }, signal);
       const groups = Map.groupBy(items, ({ subject }) => subject);
       const subjects = [...groups].flatMap(([subject, events]) => {
@@ -32,7 +35,11 @@ export function IssuesPage() {
   );
   return (
     <Page title="Issues">
-      <Filters>
+      <Filters
+        found={foundIn(issues, ({ items }) =>
+          amountText(items.length, ["issue", "issues"], q !== "" && items.length === maxFound),
+        )}
+      >
         <Word name="q" label="Find an issue" placeholder="Title, number, key or URL" />
       </Filters>
       <QueryResult query={issues} lines={10}>
@@ -54,13 +61,16 @@ export function IssuesPage() {
           ) : (
             <>
               {isCut && <p class="hint above">The issues of the latest {maxEvents} deliveries. To find others, search.</p>}
+              {q !== "" && items.length === maxFound && (
+                <p class="hint above">Only the {maxFound} newest matches are shown. Search for more words to find others.</p>
+              )}
               <ul class="list">
                 {items.map(({ subject, title, source, events, last_event_at }) => (
                   <li key={subject}>
                     <span class="main">
                       <SubjectLink subject={subject} title={title} /> <span class="soft together">on {source}</span>
                     </span>
-                    <span class="side">{events === 1 ? "1 delivery" : `${events} deliveries`}</span>
+                    <span class="side">{amountText(events, ["delivery", "deliveries"])}</span>
                     <span class="side at">
                       <Time at={last_event_at} />
                     </span>

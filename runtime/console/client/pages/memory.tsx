@@ -3,13 +3,13 @@ import type { MemoryListed } from "../../../../schema/gen/client.ts";
 import { CallError, call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { ActionButton } from "../parts/dialog.tsx";
-import { Choice, Filters, Word } from "../parts/filters.tsx";
-import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
+import { Choice, Filters, foundIn, Word } from "../parts/filters.tsx";
+import { Field, Form, projectIdHint, SelectField, textOf } from "../parts/form.tsx";
 import { MemoryUses } from "../parts/memory-uses.tsx";
 import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
 import { OffsetPager, offset } from "../parts/pager.tsx";
 import { Block, Text } from "../parts/text.tsx";
-import { Time } from "../parts/time.tsx";
+import { amountText, Time } from "../parts/time.tsx";
 import { query, setQuery } from "../route/location.ts";
 
 const scopes = [
@@ -39,10 +39,13 @@ export function MemoryPage() {
     { keep: true },
   );
   const items = memories.data?.items;
+  const found = foundIn(memories, ({ items, total }) =>
+    amountText(total ?? items.length, ["memory", "memories"], total === null && items.length === searchSize),
+  );
   const linked = query.value.get("key");
   return (
     <Page title="Memory">
-      <Filters>
+      <Filters found={found}>
         <Word name="q" label="Search by meaning and keyword" />
         <Choice name="scope" label="Visible to" options={scopes} />
       </Filters>
@@ -156,6 +159,7 @@ function Content({ memory, reload }: { memory: Found; reload: () => Promise<void
       {memory.scope !== "task" && (
         <ActionButton
           label="Delete"
+          of={memory.key}
           kind="danger"
           needs="write"
           confirm={<p>Agents will no longer see this memory. It cannot be restored.</p>}
@@ -188,7 +192,7 @@ function NewMemory({ reload }: { reload: () => Promise<void> }) {
         <Field name="content" label="Content" required lines={3} />
         <SelectField name="scope" label="Visible to" options={scopes.slice(0, 3)} onChange={setScope} />
         {scope === "agent" && <Field name="owner" label="Agent id" required placeholder="pm_default" />}
-        {scope === "project" && <Field name="owner" label="Project number" type="number" required />}
+        {scope === "project" && <Field name="owner" label="Project id" type="number" required hint={projectIdHint} />}
       </Form>
     </Section>
   );

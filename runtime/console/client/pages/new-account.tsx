@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../api/call.ts";
 import { rights } from "../api/session.ts";
-import { Field, Form, SelectField, textOf } from "../parts/form.tsx";
+import { Field, Form, projectIdHint, SelectField, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 
 /** The settings that each platform requires, in addition to its webhook secret. */
@@ -70,7 +70,7 @@ export function NewAccount({ reload }: { reload: () => Promise<void> }) {
           hint="A long random string. Use the same one in the tracker."
         />
         <Field name="agent_id" label="Limit to agent" placeholder="all agents" />
-        <Field name="project_id" label="Limit to project" type="number" placeholder="all projects" />
+        <Field name="project_id" label="Limit to project" type="number" placeholder="all projects" hint={projectIdHint} />
       </Form>
     </Section>
   );

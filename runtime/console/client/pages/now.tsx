@@ -7,7 +7,7 @@ import { Badge, State } from "../parts/badge.tsx";
 import { Page, QueryResult, Section } from "../parts/page.tsx";
 import { RunList } from "../parts/run-list.tsx";
 import { Text } from "../parts/text.tsx";
-import { countText, durationText, Time } from "../parts/time.tsx";
+import { countText, durationText, Since, Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { Failures, useFailures } from "./failures.tsx";
 import { FirstSteps, useFirstSteps } from "./first-steps.tsx";
@@ -91,7 +91,7 @@ function Checks({ checks }: { checks: Status["checks"] }) {
             <Text max={600}>{message}</Text>
           </span>{" "}
           <span class="soft small-text">
-            since <Time at={since} />
+            for <Since at={since} />
             {next_try_at && (
               <>
                 , next try <Time at={next_try_at} />

@@ -67,17 +67,20 @@ export function PauseButton({ reload }: { reload: () => Promise<void> }) {
   );
 }
 
+const pausedPart = (scope: Scope, id: string | null): string => (scope === "all" ? "Everything" : `The ${scope} ${id}`);
+
 export function PauseBanner({ pauses, reload }: { pauses: readonly Pause[]; reload: () => Promise<void> }) {
   return (
     <>
       {pauses.map(({ scope, id, reason, paused_by, paused_at }) => (
         <div key={`${scope} ${id}`} class="banner paused">
           <span>
-            <strong>{scope === "all" ? "Everything" : `The ${scope} ${id}`} is paused:</strong> <Text max={500}>{reason}</Text>{" "}
-            (by <Text>{paused_by}</Text>, <Time at={paused_at} />)
+            <strong>{pausedPart(scope, id)} is paused:</strong> <Text max={500}>{reason}</Text> (by <Text>{paused_by}</Text>,{" "}
+            <Time at={paused_at} />)
           </span>
           <ActionButton
             label="Resume"
+            of={pausedPart(scope, id)}
             kind="primary"
             needs="write"
             run={async () => {

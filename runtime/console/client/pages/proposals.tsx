@@ -4,7 +4,7 @@ import { State } from "../parts/badge.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import { Section } from "../parts/page.tsx";
-import { asText, Block, Text } from "../parts/text.tsx";
+import { asText, Block, nameIn, Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
 import { External } from "../route/link.tsx";
 
@@ -85,7 +85,11 @@ function Proposed({ proposal }: { proposal: Proposal }) {
           )
         )}
       </span>
-      {url && <External url={url}>Open</External>}
+      {url && (
+        <External url={url} name={nameIn("Open", [tool ?? "Comment", target && `on ${target}`].filter(Boolean).join(" "))}>
+          Open
+        </External>
+      )}
       <div class="wide">
         {body === null ? <Block text={asText(parameters)} label="Parameters" /> : <Markdown text={body} label="Proposed text" />}
       </div>

@@ -7,7 +7,7 @@ import { Field, Form, textOf } from "../parts/form.tsx";
 import { Empty, Page, QueryResult, Section } from "../parts/page.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
-import { countText } from "../parts/time.tsx";
+import { amountText } from "../parts/time.tsx";
 import { SeedAgents, SeedMore } from "./seed.tsx";
 import { TryEvent, TryPayload } from "./try-event.tsx";
 
@@ -98,6 +98,7 @@ function Matrix({ sources, triggers, tasks, hits, reload }: MatrixProps) {
                     <Chip
                       key={one.id}
                       label={`${one.source} ${one.event_name}${one.action ? ` ${one.action}` : ""}`}
+                      trigger={name}
                       hits={hitCount(one, hits, sources)}
                       remove={() => call("sources.delete", { id: one.id })}
                       reload={reload}
@@ -116,6 +117,7 @@ function Matrix({ sources, triggers, tasks, hits, reload }: MatrixProps) {
                     <Chip
                       key={one.id}
                       label={taskLabel(one, tasks)}
+                      trigger={name}
                       hits={runsOf(one)}
                       remove={() => call("triggers.delete", { id: one.id })}
                       reload={reload}
@@ -141,17 +143,18 @@ function Chips({ children }: { children: preact.ComponentChildren[] }) {
 }
 
 const Hits = ({ count }: { count: number }) => (
-  <span class="soft">{count === 0 ? "no hits" : `${countText(count)} ${count === 1 ? "hit" : "hits"}`}</span>
+  <span class="soft">{count === 0 ? "no hits" : amountText(count, ["hit", "hits"])}</span>
 );
 
 interface ChipProps {
   readonly label: string;
+  readonly trigger: string;
   readonly hits: number;
   readonly remove: () => Promise<unknown>;
   readonly reload: () => Promise<void>;
 }
 
-function Chip({ label, hits, remove, reload }: ChipProps) {
+function Chip({ label, trigger, hits, remove, reload }: ChipProps) {
   return (
     <li>
       <span>
@@ -161,6 +164,7 @@ function Chip({ label, hits, remove, reload }: ChipProps) {
       {rights.value.write && (
         <ActionButton
           label="Remove"
+          of={`${label} from ${trigger}`}
           kind="danger"
           confirm={<p>“{label}” will no longer fire. You can add it again below.</p>}
           run={async () => {

@@ -5,6 +5,8 @@ import { ActionButton } from "../parts/dialog.tsx";
 interface RunActionsProps {
   readonly run: Pick<TaskExecution, "id" | "state">;
   readonly reload: () => Promise<void>;
+  /** Names the run, if the page shows several. */
+  readonly of?: string;
 }
 
 interface Offered {
@@ -44,7 +46,7 @@ const all: readonly Offered[] = [
 ];
 
 /** The actions that a run allows in its state. */
-export function RunActions({ run: { id, state }, reload }: RunActionsProps) {
+export function RunActions({ run: { id, state }, reload, of }: RunActionsProps) {
   return (
     <>
       {all
@@ -53,6 +55,7 @@ export function RunActions({ run: { id, state }, reload }: RunActionsProps) {
           <ActionButton
             key={label}
             label={label}
+            {...(of !== undefined && { of })}
             kind={kind}
             needs="write"
             confirm={<p>{about}</p>}

@@ -2,11 +2,12 @@ import type { TaskExecution, TaskExecutionState } from "../../../../schema/gen/c
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Bulk } from "../parts/bulk.tsx";
-import { Choice, Filters, Period, Word } from "../parts/filters.tsx";
+import { Choice, Filters, foundIn, Period, Word } from "../parts/filters.tsx";
 import { Empty, Page, QueryResult } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { RunList } from "../parts/run-list.tsx";
 import { subjectLabel } from "../parts/subject.tsx";
+import { amountText } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 
@@ -30,7 +31,7 @@ export function RunsPage() {
   const isFiltered = Object.values(filter).some(Boolean);
   return (
     <Page title="Runs">
-      <RunFilters />
+      <RunFilters found={foundIn(runs, (page) => amountText(page.total, ["run", "runs"], page.atLeast))} />
       <BulkActions filter={filter} reload={runs.reload} />
       <QueryResult query={runs} lines={10}>
         {(page) =>
@@ -109,11 +110,11 @@ function BulkActions({ filter, reload }: { filter: ReturnType<typeof runFilter>;
   );
 }
 
-function RunFilters() {
+function RunFilters({ found }: { found: string | null }) {
   const tasks = useQuery("task ids", (signal) => list("tasks.list", { limit: 1000 }, signal), { live: false });
   const agents = useQuery("agent ids", (signal) => list("agents.list", { limit: 1000 }, signal), { live: false });
   return (
-    <Filters>
+    <Filters found={found}>
       <Choice name="state" label="State" options={runStates.map((one) => [one, one])} />
       <Word name="q" label="Error contains" />
       <Word name="subject" label="Issue" placeholder="acme/webshop#42" />

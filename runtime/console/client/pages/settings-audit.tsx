@@ -2,11 +2,11 @@ import { useState } from "preact/hooks";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { ActionButton } from "../parts/dialog.tsx";
-import { Filters, Period, Word } from "../parts/filters.tsx";
+import { Filters, foundIn, Period, Word } from "../parts/filters.tsx";
 import { Empty, QueryResult } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
-import { asText, Block, Text } from "../parts/text.tsx";
-import { countText, Time } from "../parts/time.tsx";
+import { asText, Block, nameIn, Text } from "../parts/text.tsx";
+import { amountText, countText, Time } from "../parts/time.tsx";
 import { query } from "../route/location.ts";
 
 const names = ["actor", "operation", "object", "from", "to", "cursor"] as const;
@@ -19,7 +19,7 @@ export function AuditSettings() {
   });
   return (
     <>
-      <Filters>
+      <Filters found={foundIn(log, (page) => amountText(page.total, ["change", "changes"], page.atLeast))}>
         <Word name="actor" label="Key" />
         <Word name="operation" label="Operation" placeholder="agents.update" />
         <Word name="object" label="Object" placeholder="agents/pm_default" />
@@ -38,7 +38,11 @@ export function AuditSettings() {
                     <span class="main">
                       <strong>{entry.operation}</strong> <Text>{entry.object}</Text>
                       <details>
-                        <summary>Before and after</summary>
+                        <summary
+                          aria-label={nameIn("Before and after", `entry ${entry.seq}, ${entry.operation} ${entry.object}`)}
+                        >
+                          Before and after
+                        </summary>
                         <p class="soft small-text">
                           Entry {entry.seq}, request <Text>{entry.request_id}</Text>
                         </p>

@@ -1,10 +1,11 @@
 import type { Setting } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { Choice, Filters, Word } from "../parts/filters.tsx";
+import { Choice, Filters, foundIn, Word } from "../parts/filters.tsx";
 import { Empty, QueryResult } from "../parts/page.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
+import { amountText } from "../parts/time.tsx";
 import { query } from "../route/location.ts";
 
 const origins = [
@@ -23,7 +24,9 @@ export function ConfigurationSettings() {
     (from === null || source === from) && `${name} ${about}`.toLowerCase().includes(word);
   return (
     <>
-      <Filters>
+      <Filters
+        found={foundIn(configuration, ({ settings }) => amountText(settings.filter(isMatch).length, ["setting", "settings"]))}
+      >
         <Word name="q" label="Setting" placeholder="RETENTION" />
         <Choice name="from" label="Set by" options={origins} />
       </Filters>

@@ -51,6 +51,7 @@ export function KeySettings() {
                     ) : (
                       <ActionButton
                         label="Revoke"
+                        of={key.name}
                         kind="danger"
                         confirm={<p>Requests with “{key.name}” will be refused, and its sessions end. This cannot be undone.</p>}
                         run={async () => {

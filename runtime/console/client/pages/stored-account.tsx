@@ -14,6 +14,7 @@ interface StoredAccountProps {
 
 export function StoredAccount({ integration, check, reload }: StoredAccountProps) {
   const { id, source, name, credentials, missing, agent_id, project_id } = integration;
+  const label = `${name} on ${source}`;
   const [tested, setTested] = useState<OutputOf<"integrations.test-stored"> | null>(null);
   const remove = async () => {
     await call("integrations.delete", { id });
@@ -34,7 +35,7 @@ export function StoredAccount({ integration, check, reload }: StoredAccountProps
           Stored: {Object.keys(credentials).join(", ")}.{missing.length > 0 && ` Missing: ${missing.join(", ")}.`}
         </span>
         <span class="url">
-          <code>{webhookUrl(id)}</code> <Copy text={webhookUrl(id)} label="Copy webhook URL" />
+          <code>{webhookUrl(id)}</code> <Copy text={webhookUrl(id)} label="Copy webhook URL" of={label} />
         </span>
         {!tested && <Health check={check} />}
         <span role="status" class="why">
@@ -44,15 +45,21 @@ export function StoredAccount({ integration, check, reload }: StoredAccountProps
       {missing.length > 0 && <Badge tone="wait">incomplete</Badge>}
       <ActionButton
         label="Test"
+        of={label}
         needs="write"
         run={async () => setTested(await call("integrations.test-stored", { source: id }))}
       />
-      <Rotation integration={integration} reload={reload} />
+      <Rotation integration={integration} of={label} reload={reload} />
       <ActionButton
         label="Delete"
+        of={label}
         kind="danger"
         needs="admin"
-        confirm={<p>Deletes its credentials. Its webhook URL will return 404. This cannot be undone.</p>}
+        confirm={
+          <p>
+            Deletes “<Text>{name}</Text>” and its credentials. Its webhook URL will return 404. This cannot be undone.
+          </p>
+        }
         run={remove}
       />
     </li>
@@ -60,7 +67,7 @@ export function StoredAccount({ integration, check, reload }: StoredAccountProps
 }
 
 /** Replaces the webhook secret. The previous one is accepted until it is removed. */
-function Rotation({ integration: { id, credentials }, reload }: Pick<StoredAccountProps, "integration" | "reload">) {
+function Rotation({ integration: { id, credentials }, of, reload }: Omit<StoredAccountProps, "check"> & { of: string }) {
   const [secret, setSecret] = useState<string | null>(null);
   const previous = Object.keys(credentials).find((name) => name.endsWith("_previous"));
   const rotate = async () => {
@@ -78,6 +85,7 @@ function Rotation({ integration: { id, credentials }, reload }: Pick<StoredAccou
     <>
       <ActionButton
         label="Rotate secret"
+        of={of}
         needs="admin"
         confirm={
           <p>
@@ -90,6 +98,7 @@ function Rotation({ integration: { id, credentials }, reload }: Pick<StoredAccou
       {previous && (
         <ActionButton
           label="Drop previous secret"
+          of={of}
           needs="admin"
           confirm={<p>Webhooks still signed with it will be refused. Do this once the tracker uses the new secret.</p>}
           run={drop}

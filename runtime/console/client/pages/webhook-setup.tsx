@@ -30,6 +30,7 @@ export function WebhookSetup({ source, platform }: WebhookSetupProps) {
     <>
       <ActionButton
         label="Set up webhook"
+        of={platform}
         needs="admin"
         confirm={
           <>

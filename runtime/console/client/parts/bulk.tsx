@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ActionButton } from "./dialog.tsx";
 import { Text } from "./text.tsx";
-import { countText } from "./time.tsx";
+import { amountText, countText } from "./time.tsx";
 
 /** The response of a bulk operation; without `confirm` it is a preview. */
 interface Answer<T> {
@@ -28,7 +28,7 @@ interface BulkProps<T> {
 }
 
 /** One action for all items that match the filters. It first shows how many and which, then changes exactly those. */
-export function Bulk<T>({ verb, nouns: [one, several], run, nameOf, about, reload, kind = "primary" }: BulkProps<T>) {
+export function Bulk<T>({ verb, nouns, run, nameOf, about, reload, kind = "primary" }: BulkProps<T>) {
   const [preview, setPreview] = useState<Answer<T> | null>(null);
   const [result, setResult] = useState<string | null>(null);
   const look = async () => {
@@ -49,7 +49,7 @@ export function Bulk<T>({ verb, nouns: [one, several], run, nameOf, about, reloa
         <ActionButton label={`${verb} all`} needs="write" run={look} />
       ) : (
         <ActionButton
-          label={`${verb} ${countText(preview.count)} ${preview.count === 1 ? one : several}`}
+          label={`${verb} ${amountText(preview.count, nouns)}`}
           kind={kind}
           run={perform}
           confirm={

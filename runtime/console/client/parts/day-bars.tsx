@@ -1,10 +1,7 @@
 import type { UsageGroup } from "../../../../schema/gen/client.ts";
 import { countText, dollarText } from "./time.tsx";
 
-/**
- * One bar per day: the cost if it is known, otherwise the tokens. The numbers are in the table below and in the title of each
- * bar.
- */
+/** One bar per day: the cost if it is known, otherwise the tokens. The numbers are in the title of each bar. */
 export function DayBars({ days, from, count }: { days: readonly UsageGroup[]; from: string; count: number }) {
   const dayByName = new Map(days.map((day) => [day.day, day]));
   const hasCosts = days.some(({ cost_usd }) => (cost_usd ?? 0) > 0);

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CallError } from "../api/call.ts";
 import { type Right, rights } from "../api/session.ts";
+import { nameIn } from "./text.tsx";
 
 interface DialogProps {
   readonly title: string;
@@ -42,6 +43,8 @@ export function returnFocus(opener: Element | null): void {
 interface Action {
   /** Label of the button: `Restart`. */
   readonly label: string;
+  /** What the action is about, if the page has several of these buttons: it completes their names for screen readers. */
+  readonly of?: string;
   /** What the action does, and whether it can be undone. If absent, the action runs without confirmation. */
   readonly confirm?: ComponentChildren;
   readonly run: () => Promise<unknown>;
@@ -61,7 +64,7 @@ const missingRight: Readonly<Record<Right, string>> = {
 };
 
 /** A button that explains its action before running it, and shows its result. */
-export function ActionButton({ label, confirm, run, done, kind = "plain", needs, ...others }: Action) {
+export function ActionButton({ label, of, confirm, run, done, kind = "plain", needs, ...others }: Action) {
   const [isOpen, setOpen] = useState(false);
   const [state, setState] = useState<{ busy: boolean; error?: string; done?: string }>({ busy: false });
   const perform = async () => {
@@ -89,7 +92,14 @@ export function ActionButton({ label, confirm, run, done, kind = "plain", needs,
   );
   return (
     <span class="action">
-      <button type="button" class={kind} disabled={disabled || state.busy} title={disabled ? why : undefined} onClick={press}>
+      <button
+        type="button"
+        class={kind}
+        disabled={disabled || state.busy}
+        title={disabled ? why : undefined}
+        aria-label={nameIn(label, of)}
+        onClick={press}
+      >
         {label}
       </button>
       <span role="status" class="done">

@@ -1,16 +1,25 @@
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Query } from "../api/query.ts";
 import { query, setQuery } from "../route/location.ts";
 
-/** Another filter begins with the newest items again. */
-const position = { cursor: null, offset: null };
+/** Another filter begins with the newest items again, and with none open. */
+const position = { cursor: null, offset: null, key: null };
 
-/** Filters of a list, stored in the address of the page. */
-export function Filters({ children }: { children: ComponentChildren }) {
-  const set = [...query.value.keys()].some((name) => !Object.hasOwn(position, name));
+interface FiltersProps {
+  readonly children: ComponentChildren;
+  /** What the list contains, as soon as it is known: `12 runs`. */
+  readonly found: string | null;
+}
+
+/** Filters of a list, stored in the address of the page. After a change, screen readers say what the list contains. */
+export function Filters({ children, found }: FiltersProps) {
+  const filters = [...query.value].filter(([name]) => !Object.hasOwn(position, name));
+  const announced = useAnnouncement(JSON.stringify(filters), found);
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
       {children}
-      {set && (
+      {filters.length > 0 && (
         <button
           type="button"
           class="quiet"
@@ -19,8 +28,35 @@ export function Filters({ children }: { children: ComponentChildren }) {
           Clear filters
         </button>
       )}
+      <p class="sr" role="status">
+        {announced}
+      </p>
     </form>
   );
+}
+
+/** The text about a list, once it has loaded. */
+export const foundIn = <T,>({ data, error, isFresh }: Query<T>, textOf: (data: T) => string): string | null =>
+  data !== undefined && !error && isFresh ? textOf(data) : null;
+
+/** An empty region that is filled is announced, even if the text is the same as before. */
+const announceAfterMs = 100;
+
+/** `found` after the user has changed `filters`. Live changes of the list are not announced, and neither is a page that opens. */
+function useAnnouncement(filters: string, found: string | null): string | null {
+  const announcedFilters = useRef(filters);
+  const [text, setText] = useState<string | null>(null);
+  useEffect(() => {
+    if (announcedFilters.current === filters) return;
+    setText(null);
+    if (found === null) return;
+    const timer = setTimeout(() => {
+      announcedFilters.current = filters;
+      setText(found);
+    }, announceAfterMs);
+    return () => clearTimeout(timer);
+  }, [filters, found]);
+  return text;
 }
 
 interface ChoiceProps {
@@ -52,13 +88,18 @@ export function Choice({ name, label, options, empty = "any" }: ChoiceProps) {
 
 /** Takes effect when the field is left or Enter is pressed. */
 export function Word({ name, label, placeholder }: { name: string; label: string; placeholder?: string }) {
+  const value = query.value.get(name) ?? "";
+  // What is being typed, which a live change of the page must not reset.
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
   return (
     <label>
       <span>{label}</span>
       <input
         type="search"
-        value={query.value.get(name) ?? ""}
+        value={text}
         placeholder={placeholder}
+        onInput={(event) => setText(event.currentTarget.value)}
         onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim(), ...position })}
         onKeyDown={(event) => event.key === "Enter" && setQuery({ [name]: event.currentTarget.value.trim(), ...position })}
       />

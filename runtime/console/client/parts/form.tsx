@@ -62,6 +62,9 @@ export const linesOf = (values: FormData, name: string): string[] =>
     .map((line) => line.trim())
     .filter(Boolean);
 
+/** The console has no list of projects. */
+export const projectIdHint = "The number that signalbox projects list shows.";
+
 interface FieldProps {
   readonly name: string;
   readonly label: string;

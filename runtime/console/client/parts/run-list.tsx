@@ -2,8 +2,8 @@ import type { TaskExecution } from "../../../../schema/gen/client.ts";
 import { Link } from "../route/link.tsx";
 import { State } from "./badge.tsx";
 import { Prose, waitSentence } from "./prose.tsx";
-import { Subject } from "./subject.tsx";
-import { Text } from "./text.tsx";
+import { Subject, subjectLabel } from "./subject.tsx";
+import { nameIn, Text } from "./text.tsx";
 import { durationText, Time } from "./time.tsx";
 
 interface RunListProps {
@@ -34,7 +34,7 @@ function RunLine({ run, withoutSubject = false }: { run: TaskExecution; withoutS
   const why = run.error ?? run.held_reason ?? (run.waiting_for && waitSentence(run.waiting_for));
   return (
     <span class="main">
-      <Link class="title" to={`run/${run.id}`}>
+      <Link class="title" to={`run/${run.id}`} name={nameIn(run.task_id, subjectLabel(run.subject))}>
         <Text>{run.task_id}</Text>
       </Link>{" "}
       {!withoutSubject && (

@@ -17,6 +17,10 @@ export function Text({ children, max = 200 }: { children: string | null | undefi
   return <bdi>{plain(short)}</bdi>;
 }
 
+/** The name of one of several equal buttons or links: `Remove: triage`. It begins with what it shows, so that it can be spoken. */
+export const nameIn = (label: string, of: string | undefined): string | undefined =>
+  of === undefined ? undefined : `${label}: ${plain(of.slice(0, 200))}`;
+
 /** A longer text is shown completely only on request. */
 const shownAtFirst = 8_000;
 
@@ -42,14 +46,19 @@ export function Block({ text, label }: { text: string; label?: string }) {
 /** The value as JSON; a string is shown as it is. */
 export const asText = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? ""));
 
-export function Copy({ text, label = "Copy" }: { text: string; label?: string }) {
+export function Copy({ text, label = "Copy", of }: { text: string; label?: string; of?: string }) {
   const [result, setResult] = useState<"Copied" | "Not copied: select the text" | null>(null);
   const copy = async (button: HTMLElement) => {
     setResult((await isCopied(text, button)) ? "Copied" : "Not copied: select the text");
     setTimeout(() => setResult(null), 1_500);
   };
   return (
-    <button type="button" class="quiet small" onClick={(event) => void copy(event.currentTarget)}>
+    <button
+      type="button"
+      class="quiet small"
+      aria-label={result === null ? nameIn(label, of) : undefined}
+      onClick={(event) => void copy(event.currentTarget)}
+    >
       <span aria-live="polite">{result ?? label}</span>
     </button>
   );

@@ -1,27 +1,11 @@
-import { signal } from "@preact/signals";
+import { storedChoice } from "../stored-choice.ts";
 
-const names = ["system", "light", "dark"] as const;
-type Theme = (typeof names)[number];
-const storageKey = "signalbox-theme";
-
-const theme = signal<Theme>(readTheme());
-
-function readTheme(): Theme {
-  try {
-    return names.find((name) => name === localStorage.getItem(storageKey)) ?? "system";
-  } catch {
-    // The browser blocks storage for this site.
-    return "system";
-  }
-}
+const theme = storedChoice("signalbox-theme", ["system", "light", "dark"]);
 
 export function applyTheme(): void {
   theme.subscribe((name) => {
     if (name === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = name;
-    try {
-      localStorage.setItem(storageKey, name);
-    } catch {}
   });
 }
 
@@ -29,7 +13,7 @@ export function ThemeChoice() {
   return (
     <label>
       <span class="sr">Theme</span>
-      <select value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as Theme)}>
+      <select value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as typeof theme.value)}>
         <option value="system">Theme: system</option>
         <option value="light">Theme: light</option>
         <option value="dark">Theme: dark</option>

@@ -19,6 +19,9 @@ function spanText(seconds: number): string {
   return `${Math.floor(seconds / size)} ${name}`;
 }
 
+/** The absolute time, for a name that has no element of its own; a text that is not a time as it is. */
+export const momentText = (at: string): string => (Number.isNaN(Date.parse(at)) ? at : absolute.format(Date.parse(at)));
+
 /**
  * A time relative to now. The tooltip and screen readers get the absolute time. `exact`: the absolute time is shown. A text that
  * is not a time is shown as it is.
@@ -57,6 +60,9 @@ export function durationText(ms: number | null): string {
 }
 
 export const countText = (count: number): string => count.toLocaleString("en");
+/** `1 run`, `12 runs`, `10,000+ runs`, if there may be more than `count`. */
+export const amountText = (count: number, [one, several]: readonly [string, string], atLeast = false): string =>
+  `${countText(count)}${atLeast ? "+" : ""} ${count === 1 && !atLeast ? one : several}`;
 const dollars = new Intl.NumberFormat("en", { style: "currency", currency: "USD" });
 const cents = new Intl.NumberFormat("en", {
   style: "currency",

@@ -1,19 +1,26 @@
 import { signal } from "@preact/signals";
+import { storedChoice } from "../stored-choice.ts";
 import { navigate, pageUrl } from "./location.ts";
 import { pages } from "./pages.ts";
 
 /** Whether the list of keys is shown. */
 export const helpShown = signal(false);
 
+/** Whether the shortcuts work. Speech input and a slipping hand also press single letters. */
+export const shortcuts = storedChoice("signalbox-shortcuts", ["on", "off"]);
+
 /** Maximum time between `g` and the letter after it. */
 const chordMs = 1_500;
 
-/** `/` focuses the search, `g` and a letter open a page, `?` shows the list of keys. Disabled while the user is typing. */
+/**
+ * `/` focuses the search, `g` and a letter open a page, `?` shows the list of keys. Disabled while the user is typing, and if
+ * switched off.
+ */
 export function listenForKeys(): void {
   let chordUntil = 0;
   addEventListener("keydown", (event) => {
-    if (event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target) || document.querySelector("dialog[open]"))
-      return;
+    if (shortcuts.value === "off" || isWriting(event.target) || document.querySelector("dialog[open]")) return;
+    if (event.metaKey || event.ctrlKey || event.altKey) return;
     if (event.key === "/") {
       event.preventDefault();
       focusSearch();
