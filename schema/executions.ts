@@ -197,8 +197,6 @@ export const approve = operation({
       .describe("Ids of the proposals to approve. Default: all waiting proposals."),
   }),
   output: executionWithProposals,
-  // A misspelt limit would grant more than intended.
-  strict: true,
   problems: ["not_found", "conflict"],
 });
 export const reject = operation({
@@ -213,8 +211,6 @@ export const reject = operation({
     reason: z.string().trim().max(2000).default("").describe("Reason for the rejection."),
   }),
   output: executionWithProposals,
-  // Otherwise, a list of proposals would be ignored, and all of them rejected.
-  strict: true,
   problems: ["not_found", "conflict"],
 });
 export const release = operation({

@@ -66,8 +66,6 @@ export const create = operation({
   status: 201,
   problems: ["conflict"],
   scope: "admin",
-  // A misspelt limit would grant more than intended.
-  strict: true,
 });
 export const revoke = operation({
   id: "keys.revoke",

@@ -115,8 +115,6 @@ export const approve = operation({
       .describe("`version` of the server as you read it. The request is refused if the tools have changed since."),
   }),
   output: mcpServer,
-  // A misspelt limit would grant more than intended.
-  strict: true,
   problems: ["not_found", "conflict"],
 });
 export const discover = operation({

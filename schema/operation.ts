@@ -40,11 +40,6 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   readonly serverSentEvents: z.ZodType | null;
   /** Whether an output is only a preview, so that nothing was changed. `null`: the operation has no preview. */
   readonly isPreview: ((output: z.output<O>) => boolean) | null;
-  /**
-   * HTTP and MCP: whether a request with an unknown member is refused. Otherwise, unknown members are ignored. Default: true if the
-   * operation has a trial run (`dry_run`, `confirm`), because a misspelt one would carry it out.
-   */
-  readonly strict: boolean;
   /** HTTP only: whether the last path parameter can be any text, even a literal segment of another operation's path. */
   readonly rawPathParameter: boolean;
 }
@@ -80,7 +75,6 @@ type Declaration<I extends z.ZodObject, O extends z.ZodType, S extends boolean> 
       | "serverSentEvents"
       | "rawPathParameter"
       | "isPreview"
-      | "strict"
     >
   > & {
     input?: I;
@@ -108,7 +102,6 @@ export function operation<I extends z.ZodObject = typeof noInput, O extends z.Zo
     serverSentEvents: null,
     rawPathParameter: false,
     isPreview: null,
-    strict: ["dry_run", "confirm"].some((name) => Object.hasOwn(declaration.input?.shape ?? {}, name)),
     ...declaration,
     input: declaration.input ?? (noInput as unknown as I),
     output,

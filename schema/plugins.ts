@@ -83,8 +83,6 @@ export const approve = operation({
   input: z.object({ id, version: version.optional().describe("Version to approve. Default: the latest.") }),
   output: plugin,
   scope: "admin",
-  // A misspelt limit would grant more than intended.
-  strict: true,
   problems: ["not_found", "conflict"],
 });
 export const enable = operation({
@@ -150,8 +148,6 @@ export const updatePermissions = operation({
   }),
   output: plugin,
   scope: "admin",
-  // A misspelt limit would grant more than intended.
-  strict: true,
   problems: ["not_found", "conflict"],
 });
 export const logs = operation({

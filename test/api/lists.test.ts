@@ -97,30 +97,6 @@ test("a misspelt member of an operation with a preview is refused, and nothing i
   expect((await world.service.post("/api/memory", memory)).status).toBe(201);
 });
 
-test("a misspelt member of an operation that grants rights or decides is refused, and nothing is granted", async () => {
-  const key = { name: "for one project", scopes: ["read"] };
-  const run = "/api/task-executions/01a2165e-355b-7001-a728-da4f77bfd541";
-  for (const [path, body, error] of [
-    ["/api/keys", { ...key, project_ids: [1] }, /project_ids: is not a member of POST \/api\/keys; .*projects/],
-    ["/api/keys", { ...key, expires: "2030-01-01T00:00:00Z" }, /expires: is not a member of .*expires_at/],
-    ["/api/keys", { ...key, agents: ["pm_default"] }, /agents: is not a member of .*agent_ids/],
-    ["/api/plugins/clock/approve", { vresion: "1.0.0" }, /vresion: is not a member of .*"version"/],
-    ["/api/mcp-servers/1/approve", { verison: "a" }, /verison: is not a member of .*"version"/],
-    [`${run}/approve`, { proposal_ids: [] }, /proposal_ids: is not a member of .*proposals/],
-    [`${run}/reject`, { proposals: [] }, /proposals: is not a member of .*; it takes reason/],
-  ] as const)
-    expectRefused(await world.service.post(path, body), 400, error);
-  expectRefused(await world.service.put("/api/plugins/clock/permissions", { http: [], operation: [] }), 400, /"operations"/);
-  const call = { name: "keys_create", arguments: { ...key, project_ids: [1] } };
-  const answer = await world.service.post<string | object>(
-    "/mcp",
-    { jsonrpc: "2.0", id: 1, method: "tools/call", params: call },
-    { headers: { accept: "application/json, text/event-stream" } },
-  );
-  expect(JSON.stringify(answer.body)).toMatch(/project_ids: is not a member of keys\.create/);
-  expect((await page("/api/keys")).rows).toEqual([]);
-});
-
 test("q finds an issue by its number, by the end of its name, and by a part of it", async () => {
   const found = async (q: string) =>
     (await page(`/api/subjects?q=${encodeURIComponent(q)}`)).rows.map(({ subject }) => subject).sort();

@@ -3,7 +3,7 @@ import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import { type ProblemCode, problems } from "@signalbox/schema/problem";
 import { receive } from "@signalbox/schema/webhooks";
 import type { BoundOperation } from "../../platform/operation.ts";
-import { placesOf } from "./request.ts";
+import { hasTrial, placesOf } from "./request.ts";
 
 const errorBody = z.object({ error: z.string().describe("What is wrong, where, and what to do.") }).meta({ id: "Error" });
 
@@ -74,7 +74,7 @@ function pathOf(op: Operation, names = httpRoute(op).params): RouteConfig {
       ...(places.body.length > 0 && {
         body: {
           required: places.bodyNeeded,
-          content: { "application/json": { schema: op.strict ? pick(places.body).strict() : pick(places.body) } },
+          content: { "application/json": { schema: hasTrial(op) ? pick(places.body).strict() : pick(places.body) } },
         },
       }),
     },

@@ -23,6 +23,10 @@ interface Places {
   readonly bodyNeeded: boolean;
 }
 
+/** Whether the operation has a dry run. It then refuses unknown members: with a typo in `dry_run`, it would make a change. */
+export const hasTrial = ({ input }: Operation): boolean =>
+  ["dry_run", "confirm"].some((name) => Object.hasOwn(input.shape, name));
+
 export function placesOf(op: Operation): Places {
   const { method, params } = httpRoute(op);
   const rest = Object.keys(op.input.shape).filter((name) => !params.includes(name));
@@ -39,7 +43,7 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
     Object.defineProperty(input, name, { value, enumerable: true, configurable: true, writable: true });
   if (places.body.length > 0) {
     const body = await readObject(c, places, limits);
-    if (op.strict)
+    if (hasTrial(op))
       refuseUnknown(c, op, {
         names: Object.keys(body).filter((name) => !places.params.includes(name)),
         allowedNames: places.body,

@@ -2,7 +2,7 @@ import { documentationOf, httpRoute, type Operation, type Scope } from "@signalb
 import { problem } from "@signalbox/schema/problem";
 import { z } from "zod";
 import { type BoundOperation, type Context, invoke } from "../../platform/operation.ts";
-import { placesOf, unknownMember } from "../http/request.ts";
+import { hasTrial, placesOf, unknownMember } from "../http/request.ts";
 import type { McpTool } from "./tool.ts";
 
 /** Every operation that HTTP offers, as a tool: `agents.list` is `agents_list`. */
@@ -58,9 +58,9 @@ function refuseNoChange(op: Operation, input: Record<string, unknown>): void {
   throw problem("bad_request", `No known member is given. Send at least one of: ${body.join(", ")}.`);
 }
 
-/** As over HTTP: with a typo in its name, a filter would return everything, and a limit would not apply. */
+/** As over HTTP: with a typo in its name, a filter would return everything, and a dry run would make a change. */
 function refuseUnknown(op: Operation, input: Record<string, unknown>): void {
-  if (httpRoute(op).method !== "GET" && !op.strict) return;
+  if (httpRoute(op).method !== "GET" && !hasTrial(op)) return;
   const known = Object.keys(op.input.shape);
   const unknown = Object.keys(input).find((name) => !known.includes(name));
   if (unknown !== undefined) throw problem("bad_request", unknownMember(unknown, { allowedNames: known, kind: "", of: op.id }));
