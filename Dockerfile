@@ -4,7 +4,8 @@
 FROM node:24-slim AS build
 WORKDIR /source
 COPY . .
-RUN npm ci --no-audit --no-fund && npm run build && npm prune --omit=dev --no-audit --no-fund
+# Without the script before the build, which would install everything again: .dockerignore leaves out the examples' packages.
+RUN npm ci --no-audit --no-fund && npm run build --ignore-scripts && npm prune --omit=dev --no-audit --no-fund
 # The bundle has our own packages in it; their links would lead nowhere.
 RUN rm -rf node_modules/@signalbox node_modules/.bin
 
