@@ -59,7 +59,7 @@ export const withinProjects = (operations: readonly BoundOperation[]): BoundOper
       if (!projects) return input;
       const allowed = new Set(projects);
       const within = bounds[op.id];
-      if (!within) throw problem("forbidden", `${restriction(name, allowed)}, and ${op.id} covers all projects`);
+      if (!within) throw problem("forbidden", `${sentence(restriction(name, allowed))}, and ${op.id} covers all projects.`);
       return within(input as Record<string, unknown>, allowed, context);
     };
     return {
@@ -81,6 +81,8 @@ function restriction(name: string, projects: Iterable<number>): string {
   const ids = [...projects];
   return `the API key "${name}" is restricted to ${ids.length === 1 ? "the project" : "the projects"} ${ids.join(", ")}`;
 }
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
 async function isWithin(sql: Queryable, id: string, allowed: AllowedProjects): Promise<boolean> {
   if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id)) return false;

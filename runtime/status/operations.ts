@@ -31,7 +31,8 @@ export const statusOperation = ({ board, hostOf, installedPluginOf, ...own }: St
     const [found, stored] = await Promise.all([board.read(), readStored(sql, own)]);
     const { breakers, ...rows } = stored ?? { queue: null, paused: [], replicas: [], agents: [], breakers: [] };
     const shown = await Promise.all(breakers.map(async (one) => ({ ...one, host: await hostOf(one.key) })));
-    const checks = withBreakers(found, shown, installedPluginOf);
+    const known = withBreakers(found, shown, installedPluginOf);
+    const checks = stored ? known : known.map(withoutAnswer);
     const state = stateOf(checks, stored);
     return { state, checks, ...rows, version, timestamp: new Date().toISOString() };
   });
@@ -111,6 +112,16 @@ async function readStored(
     timeoutMs,
     null,
   );
+}
+
+/**
+ * The database did not answer this request, but its check is some seconds old: without this, nothing would say why the service is
+ * stopped.
+ */
+function withoutAnswer(check: Status["checks"][number]): Status["checks"][number] {
+  if (check.name !== "database" || check.state === "failed") return check;
+  const message = "it does not answer now, so the queue and the replicas are unknown";
+  return { ...check, state: "failed", since: new Date().toISOString(), message };
 }
 
 function stateOf(checks: Status["checks"], stored: Pick<Stored, "paused" | "replicas"> | null): Status["state"] {
