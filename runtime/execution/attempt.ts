@@ -1,7 +1,7 @@
 import { linkSignals } from "../platform/abortable.ts";
 import type { Bus } from "../platform/bus.ts";
 import { isUnavailable } from "../platform/database/client.ts";
-import { Failure, sleep } from "../platform/retry.ts";
+import { Failure, growingPauseMs, sleep } from "../platform/retry.ts";
 import { attemptSeconds, attempts, lostLeases } from "../platform/telemetry/metrics.ts";
 import { isOpen } from "./approval.ts";
 import { inAttemptSpan, recordLostAttempt } from "./attempt-span.ts";
@@ -43,8 +43,8 @@ type AttemptBounds = Omit<AttemptLimits, "unconfirmedStepIds">;
 
 /** Maximum duration of work between two steps that has no timeout of its own: reading rows, finding memories. */
 const betweenStepsMs = 60_000;
-/** Pause between two tries of a write while the database is unavailable. */
-const databaseAgainMs = 250;
+/** First and longest pause between two tries of a write while the database is unavailable, in milliseconds. */
+const databaseAgainMs = { first: 250, longest: 2_000 };
 /** If a write gets no response for longer, it may itself be the cause. The attempt ends and another one begins. */
 const maxOutageMs = 60_000;
 
@@ -144,15 +144,16 @@ async function openTranscript(execution: ClaimedExecution, bounds: AttemptBounds
  */
 async function retryDuringOutage(change: Change, { lease, stopSignal }: AttemptBounds, deps: AttemptDeps): Promise<boolean> {
   const end = performance.now() + maxOutageMs;
-  for (let write = deps.write; ; write = deps.writeAgain) {
+  for (let tries = 1; ; tries++) {
     lease.progress(betweenStepsMs);
     try {
-      return await write(change);
+      return await (tries === 1 ? deps.write(change) : deps.writeAgain(change));
     } catch (error) {
       if (!isUnavailable(error) || stopSignal.aborted || performance.now() > end) throw error;
-      if (write === deps.write)
+      if (tries === 1)
         deps.log.warn("the database did not store a change; the attempt tries again while it has its lease", { error });
-      await sleep(databaseAgainMs, AbortSignal.any([lease.signal, stopSignal]));
+      const pauseMs = growingPauseMs(tries, databaseAgainMs.first, databaseAgainMs.longest);
+      await sleep(pauseMs, AbortSignal.any([lease.signal, stopSignal]));
     } finally {
       lease.progress(betweenStepsMs);
     }

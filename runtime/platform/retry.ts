@@ -51,6 +51,10 @@ const maxTries = 3;
 /** Maximum duration of `retry` for calls with this timeout, in milliseconds. */
 export const maxRetryMs = (timeoutMs: number): number => maxTries * timeoutMs + (maxTries - 1) * defaultMaxWaitMs;
 
+/** Pause after this many tries, in milliseconds. It doubles with each try, up to `maxMs`. */
+export const growingPauseMs = (tries: number, firstMs: number, maxMs = Number.POSITIVE_INFINITY): number =>
+  Math.min(maxMs, firstMs * 2 ** (tries - 1));
+
 /**
  * Tries a call up to three times while its failure is transient. Waits 1 s and 2 s with jitter, or for the time that the server
  * requested. Stops immediately when the signal is aborted.
@@ -66,7 +70,7 @@ export async function retry<T>(
     } catch (error) {
       signal.throwIfAborted();
       const failure = error instanceof Failure ? error : null;
-      const wait = failure?.retryAfterMs ?? 1_000 * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
+      const wait = failure?.retryAfterMs ?? growingPauseMs(attempt, 1_000) * (0.75 + Math.random() / 2);
       if (!failure?.retryable || attempt >= maxTries || wait > maxWaitMs) throw error;
       await sleep(wait, signal);
     }

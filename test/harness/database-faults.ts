@@ -18,17 +18,38 @@ export async function changeDefaults(database: FreshDatabase, settings: Readonly
     await database.query(`alter database "${name}" set ${setting} = '${value}'`);
 }
 
-/** While `meanwhile` runs, new events fail as if the disk of the server were full. */
-export async function withoutRoom(database: FreshDatabase, meanwhile: () => Promise<void>): Promise<void> {
+/**
+ * While `meanwhile` runs, new rows of a table fail as if the disk of the server were full. `triedAt` returns when the first five
+ * statements tried to store one, in milliseconds since 1970.
+ */
+export async function withoutRoom(
+  database: FreshDatabase,
+  table: "webhook_events" | "execution_steps",
+  meanwhile: (triedAt: () => Promise<number[]>) => Promise<void>,
+): Promise<void> {
+  // Sequences keep their values when a statement fails.
+  const sequences = ["tried", ...[1, 2, 3, 4, 5].map((n) => `tried_${n}`)];
+  for (const sequence of sequences) await database.query(`create sequence ${sequence}`);
   await database.query(
-    `create function no_room() returns trigger language plpgsql as
-      $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$`,
+    `create function no_room() returns trigger language plpgsql as $$
+      declare n int := nextval('tried');
+      begin
+        if n <= 5 then perform setval('tried_' || n, (extract(epoch from clock_timestamp()) * 1000)::bigint); end if;
+        raise exception 'could not extend file: No space left on device' using errcode = 'disk_full';
+      end $$`,
   );
-  await database.query("create trigger no_room before insert on webhook_events execute function no_room()");
+  await database.query(`create trigger no_room before insert on ${table} for each row execute function no_room()`);
+  const triedAt = async () => {
+    const rows = await database.query(
+      "select last_value::float8 as at from pg_sequences where sequencename like 'tried\\__' order by sequencename",
+    );
+    return rows.flatMap(({ at }) => (at === null ? [] : [at as number]));
+  };
   try {
-    await meanwhile();
+    await meanwhile(triedAt);
   } finally {
     await database.query("drop function no_room cascade");
+    await database.query(`drop sequence ${sequences.join(", ")}`);
   }
 }
 

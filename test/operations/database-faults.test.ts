@@ -52,7 +52,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
   });
 
   test("a full disk: webhooks are answered 503, the status says what to do, and work continues when there is room", async () => {
-    await withoutRoom(database, async () => {
+    await withoutRoom(database, "webhook_events", async () => {
       const refused = await webhook();
       expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("cannot store data") } });
       expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);

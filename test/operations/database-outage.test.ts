@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
+import { withoutRoom } from "../harness/database-faults.ts";
 import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { startService } from "../harness/service.ts";
 import { startUrlProxy, type TcpProxy } from "../harness/tcp-proxy.ts";
@@ -124,6 +125,21 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
     await proxy.cut();
     await waits(logged);
     await proxy.mend();
+    await succeedsAtOnce(event);
+  });
+
+  test("while the disk is full, with fewer and fewer tries", async () => {
+    const logged = world.service.logs().length;
+    let event = "";
+    await withoutRoom(database, "execution_steps", async (triedAt) => {
+      event = await open();
+      await waits(logged);
+      const tries = await eventually(async () => {
+        const all = await triedAt();
+        return all.length === 5 && all;
+      });
+      expect((tries[4] ?? 0) - (tries[3] ?? 0)).toBeGreaterThan(1_500);
+    });
     await succeedsAtOnce(event);
   });
 
