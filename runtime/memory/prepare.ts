@@ -7,6 +7,7 @@ import { type OpenVectors, openVectors } from "../platform/database/vectors.ts";
 import type { Log } from "../platform/log.ts";
 import { leanFetch } from "../platform/network/lean-fetch.ts";
 import { openRedis, type Redis } from "../platform/redis/client.ts";
+import { countRequests } from "../platform/telemetry/metrics.ts";
 import type { Host } from "../plugins/host.ts";
 import { createEmbedder, type Embedder, localEmbedder } from "./embedder.ts";
 import { adoptModel, findSettings, replaceModel } from "./queries.ts";
@@ -55,7 +56,7 @@ export async function prepareMemory(config: MemoryConfig, database: Database, lo
  * starts with them and logs how to change, because vectors of two models cannot be compared.
  */
 async function checkedEmbedder(config: MemoryConfig, { sql }: Database, log: Log) {
-  const embedder = embedderOf(config);
+  const embedder = embedderOf(config, log);
   const check = ({ model, dimension }: Embedder) => checkModel(sql, model, dimension);
   if (config.EMBEDDING_PROVIDER !== undefined || embedder.local) return { embedder, ...(await check(embedder)) };
   try {
@@ -78,17 +79,18 @@ const vectorOptions = (config: MemoryConfig, { model, dimension }: Pick<Embedder
   probes: config.PGVECTOR_IVFFLAT_PROBES,
 });
 
-export function embedderOf(config: MemoryConfig): Embedder {
+export function embedderOf(config: MemoryConfig, log: Pick<Log, "debug">): Embedder {
   const provider = config.EMBEDDING_PROVIDER ?? (config.LLM_BASE_URL ? "proxy" : "local");
   const dimension = config.EMBEDDING_DIMENSION;
   if (provider === "local") return localEmbedder(dimension);
   if (!config.LLM_BASE_URL)
     throw new ConfigError("EMBEDDING_PROVIDER: proxy requires LLM_BASE_URL. Set LLM_BASE_URL, or use local.");
   const model = config.EMBEDDING_MODEL;
+  const fetch = countRequests(leanFetch(config), log);
   return createEmbedder(
     `proxy/${model}`,
     dimension,
-    createEmbed({ fetch: leanFetch(config), baseUrl: config.LLM_BASE_URL, apiKey: config.LLM_API_KEY, model, dimension }),
+    createEmbed({ fetch, baseUrl: config.LLM_BASE_URL, apiKey: config.LLM_API_KEY, model, dimension }),
   );
 }
 

@@ -26,7 +26,7 @@ export async function reembed(
 ): Promise<Progress> {
   const { config, database, log, signal } = options;
   const { sql } = database;
-  const embedder = embedderOf(config);
+  const embedder = embedderOf(config, log);
   const { model, dimension } = embedder;
   const before = await findSettings(sql);
   const changed = before.model !== model || before.dimension !== dimension;

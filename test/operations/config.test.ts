@@ -229,11 +229,12 @@ test("the configuration in effect names the source of each value and shows no se
   expect(of("ALPHA_TOKEN")).toMatchObject({ value: "********", default: null, source: "environment", secret: true });
   expect(of("LLM_BASE_URL")?.value).toBe("http://********@127.0.0.1:9/v1");
   expect([of("TRACKER_UPDATES_ENABLED")?.value, of("LOG_LEVEL")?.value]).toEqual(["false", "debug"]);
-  // The status sends a request to the model.
+  // The status sends a request to the model, and one for embeddings.
   expect((await service.get("/api/status")).status).toBe(200);
-  await eventually(() =>
-    /"level":"debug","message":"request failed","method":"\w+","host":"127\.0\.0\.1:9"/.test(service.logs()),
-  );
+  for (const method of ["GET", "POST"])
+    await eventually(() =>
+      service.logs().includes(`"level":"debug","message":"request failed","method":"${method}","host":"127.0.0.1:9"`),
+    );
   expect(service.logs()).not.toContain(hidden);
   expect(of("BUDGET_RUN_TOKENS")).toMatchObject({ value: "500000", source: "default", secret: false });
   expect(of("PLUGIN_CLOCK__ZONE")).toMatchObject({ value: "********", source: "environment", secret: true });

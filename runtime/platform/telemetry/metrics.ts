@@ -181,7 +181,7 @@ export const countRequests =
     const host = labelValue("host", address);
     const startedAt = performance.now();
     const request = () => ({
-      method: init?.method ?? (input instanceof Request ? input.method : "GET"),
+      method: (init?.method ?? (input instanceof Request ? input.method : "GET")).toUpperCase(),
       host: address,
       duration_ms: Math.round(performance.now() - startedAt),
     });
