@@ -22,7 +22,10 @@ export type Receipt = z.output<typeof receipt>;
 
 export interface DispatcherOptions extends DecisionDeps {
   readonly sql: Sql;
-  /** Called after executions were stored or released, so that a worker claims them. `newcomer`: their project and author. */
+  /**
+   * Called after executions were stored or released, so that a worker claims them, or knows when their hold ends. `newcomer`: the
+   * project and author of those that can run.
+   */
   readonly wake: (newcomer?: { source: string; project: string | null; author: string | null }) => void;
   /** Called after an event was stored. */
   readonly stored: () => void;
@@ -77,6 +80,7 @@ export class Dispatcher {
     if (stored.outcome === "discarded") log.info("event discarded", { event_id: id, slug, reason: stored.reason });
     else if (arrival.executions.length > stored.held)
       wake({ source: arrival.event.source, project: arrival.project, author: authorKey(arrival.event) });
+    else if (stored.held > 0) wake();
     if (stored.held > 0)
       warn(`a loop on ${subject} was stopped: executions are held`, {
         event_id: id,

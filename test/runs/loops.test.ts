@@ -1,4 +1,4 @@
-import { expect } from "vitest";
+import { expect, test } from "vitest";
 import { startModel } from "../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import { issueCommented, issueEdited, issueLabeled, issueOpened, type Payload } from "../harness/alpha-payloads.ts";
@@ -6,13 +6,15 @@ import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { testOnDatabases } from "../harness/on-databases.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
-import { login, plainScript, surroundings, token, webhookSecret } from "../harness/world.ts";
+import { login, plainScript, startWorld, surroundings, token, webhookSecret } from "../harness/world.ts";
 
 interface Seen {
   readonly id: string;
   readonly state: string;
   readonly subject: string;
   readonly held_reason: string | null;
+  readonly held_until: string | null;
+  readonly started_at: string | null;
   readonly hop: number | null;
   readonly answers: string | null;
 }
@@ -180,3 +182,28 @@ testOnDatabases(
   },
   150_000,
 );
+
+test("a short hold ends on time", async () => {
+  const env = { LOOP_MAX_HOPS: "1", LOOP_COOLDOWN_SECONDS: "2" };
+  await using world = await startWorld({ tasks: ["first"], env });
+  const { service } = world;
+  expect((await service.post("/api/tasks/triggers", { canonical_trigger: "issue.commented", task_id: "first" })).status).toBe(
+    201,
+  );
+  const only = async (payload: Payload, state: string) => {
+    const { event_id } = (await service.webhook(payload)).body;
+    return eventually(async () => {
+      const [one] = (await service.get<Seen[]>(`/api/task-executions?event_id=${event_id}`)).body;
+      return one?.state === state && one;
+    });
+  };
+  await only(issueOpened({ repo, number: 1 }), "succeeded");
+  await only(at(1, "One", "octo"), "succeeded");
+  const { id, held_until } = await only(at(1, "Two", "octo"), "held");
+  const ended = await eventually(async () => {
+    const { body } = await service.get<Seen>(`/api/task-executions/${id}`);
+    return body.state === "succeeded" && body;
+  });
+  // Without a wake-up, a worker looks every five seconds.
+  expect(Date.parse(ended.started_at ?? "") - Date.parse(held_until ?? "")).toBeLessThan(2_000);
+});
