@@ -65,6 +65,13 @@ describe("a model that fails for a while", () => {
     if (name.includes("with Retry-After")) expect(performance.now() - began).toBeGreaterThan(4_000);
   });
 
+  test.concurrent("a broken connection: the request is repeated, and the answer is posted once", async () => {
+    const number = freshIssue();
+    const fault = world.model.fault({ body: onIssue(number), how: "destroy", times: 2 });
+    expect(await ended(await open(number))).toMatchObject({ state: "succeeded", attempts: 1, error: null, result: answer });
+    expect(fault.applied).toBe(2);
+  });
+
   test.concurrent("for longer than one attempt: the execution is retried later", async () => {
     const number = freshIssue();
     world.model.answerWith({ when: onIssue(number), reply: { status: 502 }, times: 4 });
@@ -169,6 +176,7 @@ describe("a tracker that fails for a while", () => {
     ["a broken connection after the write", { how: "destroy", after: true }],
     ["an answer that is cut off", { how: "truncate" }],
     ["an answer that is not its own", { how: "rubbish" }],
+    ["a redirection to another host", { status: 302, headers: { location: "https://login.example/start" } }],
   ])("%s: one comment by the tool, one with the answer", async (_, rule) => {
     const number = freshIssue();
     const fault = world.tracker.fault({ method: "POST", path: `/issues/${number}/comments`, ...rule });
