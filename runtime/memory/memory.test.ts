@@ -183,6 +183,23 @@ test("a creation that crashed releases its key", async () => {
   expect((await create({ key: "being written", content: "c", scope: "agent" })).status).toBe(409);
 });
 
+test("a memory in a store that is no longer configured keeps its key until it expires", async () => {
+  const elsewhere = { key: "elsewhere", content: "c", scope: "task" };
+  await opened.door.sql`
+    insert into memory_keys (key, id, store, expires_at) values ('elsewhere', ${newId()}, 'redis', now() + interval '1 hour')`;
+  const attempts = [
+    () => create(elsewhere),
+    () => create({ ...elsewhere, scope: "agent" }),
+    () => opened.door.get(path("elsewhere")),
+  ];
+  for (const { status, body } of await Promise.all(attempts.map((attempt) => attempt())))
+    expect([status, body]).toEqual([503, { error: "The memory is in the store redis, which is not configured." }]);
+  await opened.door.sql`update memory_keys set expires_at = now() where key = 'elsewhere'`;
+  expect((await create(elsewhere)).status).toBe(201);
+  await opened.door.sql`insert into memory_keys (key, id, store) values ('kept elsewhere', ${newId()}, 'sqlite')`;
+  expect((await create({ ...elsewhere, key: "kept elsewhere" })).status).toBe(201);
+});
+
 test("pages, newest first, with the total", async () => {
   for (let i = 0; i < 7; i++)
     await create({ key: `page-${i}`, content: `page ${i}`, scope: i % 2 ? "task" : "agent", agent_id: "ta_default" });

@@ -10,6 +10,8 @@ interface KeyRow {
   readonly free: boolean;
   /** Whether the memory is being written now. */
   readonly pending: boolean;
+  /** Whether the key becomes free by itself, when its memory expires. */
+  readonly expires: boolean;
 }
 
 /** A creation that takes longer is considered dead, milliseconds. */
@@ -120,7 +122,7 @@ export async function takeKey(sql: Queryable, from: string, { key, id, store }: 
 
 export async function findKey(sql: Queryable, key: string): Promise<KeyRow | undefined> {
   const [row] = await sql<KeyRow[]>`
-    select key, id, store, coalesce(expires_at <= now(), false) as free, coalesce(pending_until > now(), false) as pending
+    select key, id, store, coalesce(expires_at <= now(), false) as free, coalesce(pending_until > now(), false) as pending, expires_at is not null as expires
     from memory_keys where key = ${key}`;
   return row;
 }

@@ -50,6 +50,7 @@ export interface MemoryRepository {
 }
 
 const notFound = (key: string) => problem("not_found", `There is no memory with the key ${quoteKey(key)}.`);
+const notConfigured = (store: string) => problem("unavailable", `The memory is in the store ${store}, which is not configured.`);
 
 export function createMemoryRepository(deps: MemoryRepositoryDeps): MemoryRepository {
   const { sql, log } = deps;
@@ -98,7 +99,7 @@ async function storeOf(
   const row = known ?? (await findKey(sql, key));
   if (!row || row.free) return undefined;
   const store = stores.byName(row.store);
-  if (!store) throw problem("unavailable", `The memory is in the store ${row.store}, which is not configured.`);
+  if (!store) throw notConfigured(row.store);
   return store;
 }
 
@@ -165,9 +166,9 @@ async function keepIfConfirmed(store: NamedStore, key: string, confirmation: Pro
 }
 
 /**
- * Reserves a key. Throws `bad_request` if the agent or project does not exist, and `conflict` if the key is taken. Takes over
- * the key of a memory that no longer exists, because its creation died or its
- * store lost it.
+ * Reserves a key. Throws `bad_request` if the agent or project does not exist, `conflict` if the key is taken, and `unavailable` if
+ * its memory has not expired yet in a store that may be configured again. Takes over the key of a memory that no longer exists,
+ * because its creation died or its store lost it.
  */
 async function claimKey({ sql, stores }: MemoryRepositoryDeps, one: Reservation, refers: References): Promise<void> {
   const reserve = async () => {
@@ -183,6 +184,7 @@ async function claimKey({ sql, stores }: MemoryRepositoryDeps, one: Reservation,
   }
   if (holder.pending) throw keyTaken(one.key);
   const store = stores.byName(holder.store);
+  if (!store && holder.expires) throw notConfigured(holder.store);
   const there = store ? await withStore(store, (backend) => backend.get(one.key)) : null;
   if (there || !(await takeKey(sql, holder.id, one))) throw keyTaken(one.key);
 }
