@@ -45,11 +45,21 @@ const ownThrottle = ({ id }: Plugin, throttle: SharedThrottle): SharedThrottle =
   block: (key, ms) => throttle.block(`${id}/${key}`, ms),
 });
 
-/** `fetch` that reaches only the declared hosts and those of the plugin's connections, and follows redirects only to them. */
+const temporaryRedirects: readonly number[] = [302, 303, 307];
+
+/**
+ * `fetch` that reaches only the declared hosts and those of the plugin's connections, and follows redirects only to them. The
+ * response of a temporary redirect to another host is returned, because it is probably a proxy's to its login page: the plugin
+ * knows that its platform is unavailable.
+ */
 function boundFetch(plugin: Plugin, { fetch, hosts, userUrls }: InProcessEgressRules): typeof globalThis.fetch {
-  const fetchFor = (url: URL) => {
+  const allowedFetch = (url: URL) => {
     if (plugin.hosts?.includes(url.host) || hosts().includes(url.host)) return fetch;
-    if (userUrls?.hosts().includes(url.host)) return guardFetch(userUrls.fetch, plugin);
+    return userUrls?.hosts().includes(url.host) ? guardFetch(userUrls.fetch, plugin) : null;
+  };
+  const fetchFor = (url: URL) => {
+    const allowed = allowedFetch(url);
+    if (allowed) return allowed;
     throw new PluginError("failed", `The plugin ${plugin.id} cannot reach ${url.host}, which is not one of its hosts.`);
   };
   return async (input, init) => {
@@ -62,8 +72,9 @@ function boundFetch(plugin: Plugin, { fetch, hosts, userUrls }: InProcessEgressR
       const follow =
         [301, 302, 303, 307, 308].includes(response.status) && location && (init?.method ?? "GET") === "GET" && hop < 5;
       if (!follow) return response;
-      await response.body?.cancel();
       const next = new URL(location, url);
+      if (temporaryRedirects.includes(response.status) && !allowedFetch(next)) return response;
+      await response.body?.cancel();
       // Credentials are sent only to the server for which they were entered.
       if (next.origin !== url.origin) headers = withoutCredentials(headers);
       url = next;

@@ -87,6 +87,15 @@ describe.each([
   });
 });
 
+test("a proxy that redirects reads to its login page, too, such as the search for an earlier comment: work waits", async () => {
+  world.tracker.fault({ path: "comments", status: 302, headers: { location }, times: 0 });
+  const one = await open();
+  expect((await waits("connection:alpha")).message).toContain("it redirects to login.example");
+  world.tracker.clearFaults();
+  expect(await ended(one)).toMatchObject({ state: "succeeded", error: null });
+  expect(textsOf(world.tracker, repo, one.number)).toEqual([answer]);
+});
+
 test.each([
   ["model", "answers 500", { path: "chat", status: 500, times: 0 }, "500"],
   ["model", "cuts its answers off", { path: "chat", how: "truncate", times: 0 }, "could not be read"],

@@ -98,6 +98,29 @@ test("headers of the connection are left out, in upper and lower case", async ()
 });
 
 test.each([
+  [302, true, "unavailable"],
+  [307, true, "unavailable"],
+  [301, true, "failed"],
+  // Probably a platform's redirect to its storage, whose host is missing in the manifest.
+  [302, false, "failed"],
+])(
+  "a redirect with %i to another host, from a server in a setting: %s, is an error with the code %s",
+  async (status, isOwn, code) => {
+    const headers = { location: "https://login.example/start" };
+    const guardedFetch: typeof fetch = async () => new Response(null, { status, headers });
+    const rules = {
+      ...ways(["GET"]),
+      guardedFetch,
+      operatorHosts: () => [],
+      userHosts: () => (isOwn ? ["api.example.com"] : []),
+    };
+    const request = { url: "https://api.example.com/a", method: "GET", headers: [], body: null, redirect: "follow" };
+    const sent = createHostFetch("worker", rules, createPlaceholders({}))(request, new AbortController().signal);
+    await expect(sent).rejects.toMatchObject({ code, message: expect.stringContaining("cannot reach https://login.example") });
+  },
+);
+
+test.each([
   "http://127.0.0.1/",
   "http://[::ffff:127.0.0.1]/",
   "//evil.example/",

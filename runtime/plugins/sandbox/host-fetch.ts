@@ -2,6 +2,7 @@ import { Problem } from "@signalbox/schema/problem";
 import { fetchOnce, PluginError } from "@signalbox/sdk";
 import { connectionHeader, httpMethods, type Manifest } from "@signalbox/sdk/manifest";
 import { z } from "zod";
+import { messageOf } from "../../platform/error-text.ts";
 import { limits } from "./limits.ts";
 import type { Placeholders } from "./placeholders.ts";
 
@@ -52,8 +53,8 @@ export function createHostFetch(
     const bytes = body === null ? null : Buffer.from(body, "base64");
     const endSignal = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     let url = readUrl(name, parsed.data.url);
+    let fetch = fetchFor(name, url, method, rules);
     for (let hop = 0; ; hop++) {
-      const fetch = fetchFor(name, url, method, rules);
       const own = new Headers(headers.filter(([header]) => !connectionHeader.test(header)));
       placeholders.inject(url.host, own);
       const response = await send(name, fetch, url, {
@@ -75,10 +76,26 @@ export function createHostFetch(
           "failed",
           `${name}: ${url.host} redirects to ${JSON.stringify(location.slice(0, 200))}, which is not a valid URL`,
         );
-      url = readUrl(name, new URL(location, url).href);
+      const from = url;
+      url = readUrl(name, new URL(location, from).href);
+      try {
+        fetch = fetchFor(name, url, method, rules);
+      } catch (error) {
+        throw isLoginPage(from, response.status, rules) ? loginPageError(from, url, error) : error;
+      }
     }
   };
 }
+
+/** Whether a redirect to a host that is not allowed is probably a proxy's to its login page: only own servers have such proxies. */
+const isLoginPage = ({ host }: URL, status: number, { operatorHosts, userHosts }: EgressRules): boolean =>
+  [302, 303, 307].includes(status) && (operatorHosts().includes(host) || userHosts().includes(host));
+
+/** The server is unavailable until someone renews the session. */
+const loginPageError = (from: URL, to: URL, cause: unknown): PluginError =>
+  new PluginError("unavailable", `${from.host} redirects to ${to.host}, probably to a login page. ${messageOf(cause)}`, {
+    cause,
+  });
 
 function readUrl(name: string, text: string): URL {
   if (!URL.canParse(text)) throw new PluginError("failed", `${name}: the URL is not valid`);
