@@ -23,8 +23,6 @@ import { createAuthenticate } from "./transports/http/authenticate.ts";
 import { serve } from "./transports/serve.ts";
 
 interface Service {
-  readonly port: number;
-  readonly grpcPort: number;
   /** Drains and stops: starts no new work, lets running executions finish, and releases the others. */
   stop(): Promise<void>;
 }
@@ -53,12 +51,12 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   for (;;) {
     const shutdown = createShutdown(log);
     try {
-      const { port, grpcPort, shortenDeadlines } = await open(config, builtIns, log, shutdown);
+      const { shortenDeadlines } = await open(config, builtIns, log, shutdown);
       const stop = () => {
         shortenDeadlines(stoppingMs);
         return shutdown.close();
       };
-      return { port, grpcPort, stop };
+      return { stop };
     } catch (error) {
       await shutdown.close().catch((second) => log.warn("cleanup after a failed start failed", { error: second }));
       const cause = unavailableCause(error);
@@ -125,5 +123,5 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
   });
   shutdown.add(() => server.close());
   queue?.begin();
-  return { ...server, shortenDeadlines: core.database.shortenDeadlines };
+  return { shortenDeadlines: core.database.shortenDeadlines };
 }

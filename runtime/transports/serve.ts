@@ -149,7 +149,7 @@ export async function serve(serveOptions: ServeOptions) {
     json.close();
     await Promise.all([closed, grpc.close()]);
   };
-  return { port, grpcPort: grpc.port, close };
+  return { close };
 }
 
 /** What a browser finds at the address. */

@@ -39,8 +39,6 @@ export interface Sandbox {
   readonly pid: number | undefined;
   /** Resident memory in bytes; `null` if the system does not report it. */
   memory(): number | null;
-  /** Number of lines that were not valid messages. */
-  droppedLines(): number;
   /** Resolves when the process ended. */
   readonly whenExited: Promise<Exit>;
   kill(reason: string): void;
@@ -95,7 +93,6 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     whenExited: child.whenExited,
     pid: child.pid,
     memory: child.memory,
-    droppedLines: () => peer.dropped,
     kill: child.kill,
     close: async (drainMs = limits.drainMs) => {
       const until = Date.now() + drainMs;

@@ -58,18 +58,12 @@ export class Peer {
   readonly #messages = new TokenBucket(limits.messages);
   readonly #unasked = new TokenBucket(limits.unasked);
   #lastId = 0;
-  #dropped = 0;
   #closed: string | null = null;
   /** Long lines are checked in another thread, and the following lines wait. `null` if none is being checked. */
   #reading: Promise<void> | null = null;
 
   constructor(options: PeerOptions) {
     this.#options = options;
-  }
-
-  /** Number of lines that were not valid messages. */
-  get dropped(): number {
-    return this.#dropped;
   }
 
   /** Sends a request. Rejects with a `PluginError`, or a `RemoteError` with a boot's code. `signal` cancels it in the process. */
@@ -140,8 +134,8 @@ export class Peer {
   #handle({ message, values, refused }: Line): void {
     if (refused !== undefined) this.#options.child().kill(refused);
     else if (message && message.method === undefined) this.#complete(message, values);
-    else if (!this.#countUnasked(values)) return;
-    else if (!message || typeof message.method !== "string") this.#drop();
+    // What is no valid message is ignored.
+    else if (!this.#countUnasked(values) || typeof message?.method !== "string") return;
     else if (message.id !== undefined) void this.#answer(message.id, message.method, message.params);
     else if (message.method === "cancel") this.#serving.get((message.params as { id?: unknown } | null)?.id)?.abort();
     else this.#options.onNotification(message.method, message.params);
@@ -150,17 +144,14 @@ export class Peer {
   #complete({ id, result, error }: Message, values: number): void {
     const pending = typeof id === "number" ? this.#pending.get(id) : undefined;
     // A second response, or one to a request that was never sent.
-    if (!pending) {
-      if (this.#countUnasked(values)) this.#drop();
-      return;
-    }
+    if (!pending) return void this.#countUnasked(values);
     this.#pending.delete(id as number);
     if (error === undefined) pending.resolve(result);
     else pending.reject(remoteError(error));
   }
 
   async #answer(id: unknown, method: string, params: unknown): Promise<void> {
-    if ((typeof id !== "number" && typeof id !== "string") || this.#serving.has(id)) return this.#drop();
+    if ((typeof id !== "number" && typeof id !== "string") || this.#serving.has(id)) return;
     if (this.#serving.size >= limits.requests) {
       const message = `More than ${limits.requests} requests at the same time.`;
       return this.#send({ id, error: { code: -32_000, message, data: { code: "rate_limited", retryable: true } } });
@@ -186,10 +177,6 @@ export class Peer {
 
   #send(message: object): void {
     if (this.#closed === null) this.#options.child().write(JSON.stringify({ jsonrpc: "2.0", ...message }));
-  }
-
-  #drop(): void {
-    this.#dropped += 1;
   }
 }
 
