@@ -138,12 +138,20 @@ test("storing the step does not shorten the time for the request", async () => {
 test.each([
   ["refused", { content: "", refusal: "No." }, "refused to answer"],
   ["filtered", { content: "Do", finishReason: "content_filter" }, "content filter"],
-  ["empty", { content: " \u200b" }, "no visible text"],
 ])("the last answer of a run over its limit fails if it is %s, like any other", async (_, given, reason) => {
   const { ask, response, log } = firstRequest();
   response.resolve({ ...answer, ...given });
   const step = await ask("1 write");
   expect(() => requireAnswer((step.output as ModelOutput).content, step, log)).toThrow(reason);
+});
+
+test("the last answer of a run over its limit is only the notice if the model wrote no text", async () => {
+  const { ask, response, log } = firstRequest();
+  response.resolve({ ...answer, content: "" });
+  const step = await ask("1 write");
+  const { content } = step.output as ModelOutput;
+  expect(content).toMatch(/^_This answer was cut short: .*1 write/);
+  expect(() => requireAnswer(content, step, log)).not.toThrow();
 });
 
 test("the last answer of a run over its limit says so, and is not continued if it was cut off", async () => {

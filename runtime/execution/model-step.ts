@@ -7,7 +7,6 @@ import { linkSignals } from "../platform/abortable.ts";
 import { Failure, maxRetryMs, retry } from "../platform/retry.ts";
 import { toFunction } from "../tools/eligible.ts";
 import type { RegisteredTool } from "../tools/registered-tool.ts";
-import { hasVisibleText } from "../untrusted/clean.ts";
 import { lastRequest, withLimitNotice } from "./budget.ts";
 import type { Conversation, ConversationDeps } from "./conversation.ts";
 import { continueRequest, isCut } from "./final-answer.ts";
@@ -158,12 +157,15 @@ const outputOf = ({ content, toolCalls, finishReason, refusal }: ChatAnswer): Mo
   ...(refusal !== null && { refusal }),
 });
 
-/** The output of the last request of a run that is cut short. It is not continued, and fails without visible text of its own. */
+/**
+ * The output of the last request of a run that is cut short. It is not continued. Without text of its own, for example because the
+ * model still calls tools, it consists of the notice.
+ */
 function lastOutput(answer: ChatAnswer, limit: string): ModelOutput {
   const { finish_reason, ...output } = outputOf(answer);
   return {
     ...output,
-    content: hasVisibleText(output.content) ? withLimitNotice(output.content, limit) : "",
+    content: withLimitNotice(output.content, limit),
     tool_calls: [],
     ...(finish_reason === "content_filter" && { finish_reason }),
   };
