@@ -125,7 +125,7 @@ function showWhereToLook(tell: Narrator, options: Options, signalbox: Signalbox,
   if (keep) for (const address of addresses) tell.plain(`  ${address}`);
   const [other = source, ...more] = Object.keys(platforms).filter((name): name is Source => name !== source && isSource(name));
   const command = commandOf({ keep, source: other, useCase: false, trust: false }, signalbox);
-  tell.plain(`  ${command}   the same story on another platform: ${[other, ...more].join(", ")}`);
+  tell.plain(`  ${command}   one issue on another platform: ${[other, ...more].join(", ")}`);
   tell.plain("  README.md                                   connect your own tracker and model\n");
 }
 

@@ -123,7 +123,7 @@ function inWords(step: Step): { text: string; note: string } | null {
   if (step.kind === "model") {
     const { content, tool_calls } = (step.output ?? {}) as { content?: string | null; tool_calls?: readonly unknown[] | null };
     const what = tool_calls?.length ? "the model calls a tool" : `the model answers: ${content?.length ?? 0} characters`;
-    return { text: what + failureText, note: `${step.prompt_tokens} + ${step.completion_tokens} tokens, ${took}` };
+    return { text: what + failureText, note: `${step.prompt_tokens} tokens in, ${step.completion_tokens} out, ${took}` };
   }
   if (step.kind === "tool") return { text: `calls ${step.name}${failureText}`, note: took };
   if (step.kind === "post") return { text: `posts the answer as a comment${failureText}`, note: took };

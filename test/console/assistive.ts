@@ -54,7 +54,7 @@ export function assistive(opened: () => Opened): void {
     /** Everything that the status region of the filters has said. */
     const said = () => page.evaluate(() => (globalThis as unknown as { said: string[] }).said);
     await tab.open("/console/runs");
-    await page.waitForSelector(".list a.title");
+    await tab.sees("by pm_default");
     expect(await page.$eval(".filters [role=status]", ({ textContent }) => textContent)).toBe("");
     await page.$eval(".filters [role=status]", (region) => {
       const texts: string[] = [];
@@ -86,7 +86,7 @@ export function assistive(opened: () => Opened): void {
   test("a filter that is being typed stays as it is while the list changes", async () => {
     const { tab, deliver } = opened();
     await tab.open("/console/runs");
-    await tab.page.waitForSelector(".list a.title");
+    await tab.sees("by pm_default");
     await tab.page.focus(search);
     await tab.page.keyboard.type("half a");
     await deliver(23, "arrives meanwhile");
