@@ -45,7 +45,7 @@ function firstRequest() {
     log,
     signal: lease.signal,
     execution: {
-      limits: { lease, stopping: new AbortController().signal, windowMs: 10_000, unconfirmedStepIds: new Set() },
+      limits: { lease, stopSignal: new AbortController().signal, windowMs: 10_000, unconfirmedStepIds: new Set() },
       budget: { reserve: async () => {}, release: async () => {}, reportUnpriced: () => {} },
       guard: (_: unknown, call: () => unknown) => call(),
     },

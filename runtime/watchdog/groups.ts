@@ -13,7 +13,7 @@ const maxCallers = 20;
 /** The same for the callers of one public network, because a stranger can invent keys and has many IPv6 addresses. */
 const maxKeys = 5;
 
-export interface Group {
+interface Group {
   /** What the limits count it as. */
   readonly countedAs: readonly string[];
   readonly level: WatchdogLevel;
