@@ -28,9 +28,15 @@ async function main(): Promise<void> {
       log.error("npm, which started the service, was killed; exiting");
       process.exit(1);
     });
+  // Before the service runs, nothing must be drained. As the first process of a container, this one gets only signals that it handles.
+  let stop = (signal: string): void => {
+    log.info("stopping", { signal });
+    process.exit(0);
+  };
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal));
   const modules = await Promise.all(Object.values(builtIns).map((load) => load()));
   const service = await start(config, { builtIns: modules.map((module) => module.default) }, log);
-  const stop = (signal: string) => {
+  stop = (signal) => {
     const now = performance.now();
     if (stoppedAt !== null && now - stoppedAt <= sameSignalMs) return;
     if (stoppedAt !== null) process.exit(1);
@@ -48,7 +54,6 @@ async function main(): Promise<void> {
       },
     );
   };
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal));
 }
 
 /** Handles errors that no code catches: one of the network or the database does not end the process; any other does. */

@@ -201,6 +201,17 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     expect(starting.logs()).not.toContain("hunter2");
   });
 
+  test("SIGTERM ends a start that waits for the database, also in a container, where the kernel does not end it", async () => {
+    const ports = { PORT: "0", GRPC_PORT: "0" };
+    const env = { ...ports, DATABASE_URL: "postgres://user@127.0.0.1:9/none", DATABASE_WAIT_SECONDS: "120" };
+    const starting = run(runtimeUnderTest(), "runtime/main.ts", { env, cwd: world.service.folder });
+    await eventually(() => starting.logs().includes("waiting for the database"));
+    starting.signal("SIGTERM");
+    // By its own handler: without one, it would have ended by the signal.
+    expect(await starting.ended).toMatchObject({ code: 0, signal: null });
+    expect(starting.logs()).toContain("stopping");
+  });
+
   test.each(["cut", "freeze"] as const)("SIGTERM ends it with an execution under way after a %s", async (fault) => {
     const before = world.model.chats().length;
     world.model.answerWith({ reply: { content: "Thought.", delayMs: 1_000 } });
