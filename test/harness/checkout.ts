@@ -16,16 +16,22 @@ export function checkOut(commit: string): string {
     execFileSync("npm", ["ci", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: folder, stdio: "inherit" });
     return folder;
   }
+  linkPackages(folder);
+  return folder;
+}
+
+/** Gives a copy of sources the packages of this checkout. Those of the workspaces lead to the copy. */
+export function linkPackages(folder: string): void {
   const packages = join(folder, "node_modules");
   mkdirSync(join(packages, "@signalbox"), { recursive: true });
   for (const name of readdirSync(join(root, "node_modules")))
-    if (name !== "@signalbox" && !name.startsWith(".")) symlinkSync(join(root, "node_modules", name), join(packages, name));
+    if (name !== "@signalbox" && (name === ".bin" || !name.startsWith(".")))
+      symlinkSync(join(root, "node_modules", name), join(packages, name));
   for (const name of readdirSync(join(root, "node_modules/@signalbox"))) {
     const places = [name, `plugins/${name.replace(/^plugin-/, "")}`];
     const own = places.map((place) => join(folder, place)).find((one) => existsSync(one));
     if (own) symlinkSync(own, join(packages, "@signalbox", name));
   }
-  return folder;
 }
 
 function isPackageMissing(folder: string): boolean {
