@@ -172,6 +172,9 @@ export function setupPages(opened: () => Opened): void {
     expect(await tab.violations()).toEqual([]);
     await tab.open("/console/cost?days=this-month&by=project");
     await tab.sees(`${id} The web shop`);
+    await tab.click("figure + details summary");
+    await tab.sees(new RegExp(`Numbers by day.*Cost${new Date().toISOString().slice(0, 10)}[1-9]`));
+    expect(await tab.violations()).toEqual([]);
     await service.del(`/api/keys/${key.id}`);
     await service.del(`/api/projects/${id}`);
   });
