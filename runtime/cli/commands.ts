@@ -1,7 +1,7 @@
 import { UsageError } from "./arguments.ts";
 import type { Command, Given } from "./command.ts";
 import { operatorCommands } from "./operate.ts";
-import { namedService } from "./request.ts";
+import { namedServiceInTime } from "./request.ts";
 
 const configurationHint = "the configuration is in the environment and .env.";
 const transferUsage = "Usage: signalbox memory export > <file>, or signalbox memory import <file> (- for standard input)";
@@ -55,7 +55,7 @@ export const commands: readonly Command[] = [
     refusal: "signalbox doctor takes no arguments.",
     run: async (given, { out }, command) => {
       requireNoPositionals(given, command);
-      return (await (await import("./doctor.ts")).runDoctor(namedService(), out)) ? 0 : 1;
+      return (await (await import("./doctor.ts")).runDoctor(namedServiceInTime(), out)) ? 0 : 1;
     },
   },
   {

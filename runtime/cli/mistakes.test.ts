@@ -1,6 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { get as getStatus } from "@signalbox/schema/status";
 import { afterEach, expect, test, vi } from "vitest";
+import { request } from "./request.ts";
 import { run } from "./run.ts";
 
 afterEach(() => vi.unstubAllEnvs());
@@ -62,4 +64,15 @@ test("an https URL of a port without TLS is named as such, in one line", async (
   expect(error).toMatch(
     /^No service answers at https:\S+ \(the port does not use TLS, so the URL begins with http\)\. Start one .*\n$/,
   );
+});
+
+test("a service that accepts a request and never answers is named as frozen", async () => {
+  const server = createServer(() => {}).listen(0, "127.0.0.1");
+  await vi.waitFor(() => expect(server.listening).toBe(true));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await expect(request(getStatus, {}, { url, apiKey: undefined, timeoutMs: 20 }, () => {})).rejects.toThrow(
+    `The service at ${url} has not answered within 0.02 s. It may be frozen or overloaded`,
+  );
+  server.closeAllConnections();
+  server.close();
 });

@@ -8,7 +8,7 @@ import { get as getUsage } from "@signalbox/schema/usage";
 import { UsageError } from "./arguments.ts";
 import { type Command, type Given, usageOf } from "./command.ts";
 import { asJson, tableOf, toSecond, withoutControlCharacters, wrapText } from "./output.ts";
-import { ask } from "./request.ts";
+import { ask, callerOf, namedServiceInTime } from "./request.ts";
 import { refusalsOfLastDay, rowsIn, type Status, sizeOf, statusLines } from "./status-lines.ts";
 import { storageText } from "./storage-text.ts";
 import { follow } from "./tail.ts";
@@ -67,7 +67,7 @@ function print(terminal: Terminal, { flags }: Given, value: unknown, lines: () =
 }
 
 async function status(args: Question, terminal: Terminal): Promise<number> {
-  const answer = await ask<Status>(getStatus);
+  const answer = await callerOf(namedServiceInTime())<Status>(getStatus);
   const lines = args.flags.has("json") ? [] : await statusLines(answer);
   print(terminal, args, answer, () => lines.map((line) => `${wrapText(line, terminal.columns, "  ")}\n`).join(""));
   return answer.state === "ok" ? 0 : 1;

@@ -7,7 +7,18 @@ export interface Service {
   readonly apiKey: string | undefined;
   /** For a stream: the id of the last event that was read. The stream continues after it. */
   readonly lastEventId?: string | undefined;
+  /** How long to wait for the beginning of the answer, in milliseconds. Default: as long as `fetch` waits, which is minutes. */
+  readonly timeoutMs?: number;
 }
+
+/** The service that SIGNALBOX_URL and SIGNALBOX_API_KEY name. */
+export function namedService(): Service {
+  const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
+  return { url, apiKey };
+}
+
+/** The same for requests that take seconds even while the database is unavailable: a service that takes longer is frozen. */
+export const namedServiceInTime = (): Service => ({ ...namedService(), timeoutMs: 30_000 });
 
 export interface Answer {
   /** Parsed JSON; `undefined` if the response has no body. */
@@ -35,12 +46,6 @@ export class RequestError extends Error {
 
 /** The connection was closed before the end of the response. */
 export class IncompleteResponse extends RequestError {}
-
-/** The service that SIGNALBOX_URL and SIGNALBOX_API_KEY name. */
-export function namedService(): Service {
-  const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
-  return { url, apiKey };
-}
 
 /** Sends a request for an operation and returns the value of the answer. */
 export type Call = <T>(op: Operation, input?: Readonly<Record<string, unknown>>) => Promise<T>;
@@ -85,7 +90,7 @@ async function* textsOf({ body }: Response, url: string): AsyncGenerator<string>
 async function send(
   op: Operation,
   input: Readonly<Record<string, unknown>>,
-  { url, apiKey, lastEventId }: Service,
+  { url, apiKey, lastEventId, timeoutMs }: Service,
 ): Promise<Response> {
   const { method, path } = httpRoute(op);
   const places = placesOf(op);
@@ -95,6 +100,8 @@ async function send(
   );
   const body = Object.fromEntries(Object.entries(input).filter(([name]) => places.body.includes(name)));
   const sendsBody = places.body.length > 0 && (places.bodyNeeded || Object.keys(body).length > 0);
+  const late = new AbortController();
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => late.abort(), timeoutMs);
   try {
     return await fetch(`${url.replace(/\/+$/, "")}${filledPath}${query.size > 0 ? `?${query}` : ""}`, {
       method,
@@ -104,12 +111,19 @@ async function send(
         ...(lastEventId && { "last-event-id": lastEventId }),
       },
       ...(sendsBody && { body: JSON.stringify(body) }),
+      signal: late.signal,
     });
   } catch (error) {
+    if (late.signal.aborted)
+      throw new RequestError(
+        `The service at ${url} has not answered within ${(timeoutMs ?? 0) / 1000} s. It may be frozen or overloaded: read its log, and restart it if necessary.`,
+      );
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     throw new RequestError(
       `No service answers at ${url} (${reasonOf(cause)}). Start one with \`signalbox start\`, or set SIGNALBOX_URL to its URL.`,
     );
+  } finally {
+    clearTimeout(timer);
   }
 }
 

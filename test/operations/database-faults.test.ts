@@ -207,7 +207,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     const starting = run(runtimeUnderTest(), "runtime/main.ts", { env, cwd: world.service.folder });
     await eventually(() => starting.logs().includes("waiting for the database"));
     starting.signal("SIGTERM");
-    // By its own handler: without one, it would have ended by the signal.
+    // It handles the signal: the kernel would have reported the signal instead of a code.
     expect(await starting.ended).toMatchObject({ code: 0, signal: null });
     expect(starting.logs()).toContain("stopping");
   });
