@@ -22,5 +22,5 @@ VOLUME /data
 EXPOSE 8000 9090
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8000}/health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# Node handles SIGTERM itself: running executions may end (25 s), so give it 30 before a SIGKILL.
+# It handles SIGTERM: writes that are in flight may end (25 s), and other work is queued again. So give it 30 s before a SIGKILL.
 CMD ["node", "signalbox.js", "start"]

@@ -23,7 +23,7 @@ import { createAuthenticate } from "./transports/http/authenticate.ts";
 import { serve } from "./transports/serve.ts";
 
 interface Service {
-  /** Drains and stops: starts no new work, lets running executions finish, and releases the others. */
+  /** Drains and stops: starts no new work, lets writes in flight finish, and queues the executions again. */
   stop(): Promise<void>;
 }
 

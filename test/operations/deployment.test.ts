@@ -133,7 +133,7 @@ describe("the Helm chart", { tags: ["helm"] }, () => {
         capabilities: { drop: ["ALL"] },
       });
       expect(container.envFrom).toEqual([{ secretRef: { name: "signalbox" } }]);
-      // Requests are served until the nodes know that the pod ends; then a stop lets executions finish.
+      // Requests are served until the nodes know that the pod ends; then a stop lets writes finish.
       const [, waitSeconds = 0] = container.lifecycle?.preStop.exec.command ?? [];
       expect(waitSeconds > 0).toBe(spec.template.metadata.labels["app.kubernetes.io/component"] !== "worker");
       expect(spec.template.spec.terminationGracePeriodSeconds - waitSeconds).toBeGreaterThan(30);
