@@ -28,7 +28,7 @@ async function main(): Promise<void> {
       log.error("npm, which started the service, was killed; exiting");
       process.exit(1);
     });
-  // Before the service runs, nothing must be drained. As the first process of a container, this one gets only signals that it handles.
+  // Before the service runs, there is nothing to drain. As the first process of a container, this one gets only signals that it handles.
   let stop = (signal: string): void => {
     log.info("stopping", { signal });
     process.exit(0);

@@ -16,6 +16,7 @@ const good: ServiceConfiguration = {
   plugins: [],
   accounts: [],
   deferred: [],
+  refusedPlugins: [],
   refusals: [{ source: "unknown", reason: 'there is no webhook "x"' }],
 };
 

@@ -14,7 +14,7 @@ import * as events from "@signalbox/schema/webhooks";
 import { builtInTriggers, setOf, sourcesWithoutActions } from "../mappings/defaults.ts";
 import { missingPlugins, type PluginUses } from "./missing-plugins.ts";
 import { stepsFor } from "./plugin/messages.ts";
-import { callerOf, type Service } from "./request.ts";
+import { type Call, callerOf, RequestError, type Service } from "./request.ts";
 
 /** The configuration of a running service. */
 export interface ServiceConfiguration extends PluginUses {
@@ -183,6 +183,16 @@ function wrongSecrets({ refusals, plugins }: Pick<ServiceConfiguration, "refusal
   });
 }
 
+/** None if the health is not readable: it answers 503 while a part of the service is down, which the status describes. */
+async function deferredWebhooks(call: Call): Promise<ServiceConfiguration["deferred"]> {
+  try {
+    return (await call<Output<typeof health.get>>(health.get)).deferred_webhooks ?? [];
+  } catch (error) {
+    if (error instanceof RequestError && error.status !== undefined) return [];
+    throw error;
+  }
+}
+
 const dayMs = 86_400_000;
 
 /** Reads the configuration of a running service and prints its problems. Returns whether there are none. */
@@ -210,7 +220,8 @@ export async function runDoctor(service: Service, out: (text: string) => void): 
     refusals: await refusedSince(new Date(Date.now() - dayMs).toISOString()),
     plugins: await list(plugins.list),
     accounts: await list(integrations.list),
-    deferred: (await call<Output<typeof health.get>>(health.get)).deferred_webhooks ?? [],
+    deferred: await deferredWebhooks(call),
+    refusedPlugins: await list(plugins.refused),
     checks: (await call<Output<typeof status.get>>(status.get)).checks,
   });
   out(problems.length === 0 ? "No problems found.\n" : problems.map((problem) => `- ${problem}\n`).join(""));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { missingPlugins, type PluginUses } from "./missing-plugins.ts";
 
-const nothing: PluginUses = { sources: [], webhooks: [], accounts: [], tools: [], plugins: [], deferred: [] };
+const nothing: PluginUses = { sources: [], webhooks: [], accounts: [], tools: [], plugins: [], refusedPlugins: [], deferred: [] };
 const left: PluginUses = {
   ...nothing,
   sources: [
@@ -42,8 +42,14 @@ test("doctor names the command that enables or approves the plugin whose source 
 });
 
 test("doctor says nothing about a plugin that runs or fails: its own check does", () => {
-  const tools = left.tools.slice(0, 2);
-  expect(missingPlugins({ ...left, tools, plugins: [linear] })).toEqual([]);
-  expect(missingPlugins({ ...left, tools, plugins: [{ ...linear, state: "quarantined" }] })).toEqual([]);
+  for (const state of ["ready", "quarantined", "stopped"] as const)
+    expect(missingPlugins({ ...left, plugins: [{ ...linear, state }] })).toEqual([]);
   expect(missingPlugins({ ...nothing, sources: left.sources.slice(0, 1) })).toEqual([]);
+});
+
+test("doctor suggests to delete nothing that a refused plugin of SIGNALBOX_PLUGINS may provide", () => {
+  const lines = missingPlugins({ ...left, refusedPlugins: [{ name: "linear" }] });
+  expect(lines.map((line) => line.slice(line.indexOf(". ") + 2))).toEqual(
+    Array(2).fill("If it is of a plugin that was refused at the start, correct that first: linear"),
+  );
 });

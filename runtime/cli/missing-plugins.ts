@@ -17,6 +17,8 @@ export interface PluginUses {
   readonly accounts: readonly Pick<Output<typeof integrations.get>, "id" | "source" | "name">[];
   readonly tools: readonly Pick<Output<typeof tools.list>["items"][number], "qualified_name" | "origin" | "endpoint">[];
   readonly plugins: readonly Plugin[];
+  /** Configured plugins that do not run. Those of SIGNALBOX_PLUGINS are only here, so what they provide is unknown. */
+  readonly refusedPlugins: readonly Pick<Output<typeof plugins.refused>["items"][number], "name">[];
   readonly deferred: NonNullable<Output<typeof health.get>["deferred_webhooks"]>;
 }
 
@@ -37,7 +39,16 @@ export function missingPlugins(uses: PluginUses): string[] {
 
 const isOff = ({ state }: Plugin): boolean => state === "approved" || state === "installed";
 
-function unprovidedSources({ sources, webhooks, accounts, plugins }: PluginUses): string[] {
+/** What to do about something that no known plugin provides. */
+function remedyFor(uses: PluginUses, otherwise: string): string {
+  const known = new Set(uses.plugins.map(({ id }) => id));
+  const refused = uses.refusedPlugins.map(({ name }) => name).filter((one) => !known.has(one));
+  if (refused.length === 0) return `Install its plugin, or ${otherwise}`;
+  return `If it is of a plugin that was refused at the start, correct that first: ${firstOf(refused)}`;
+}
+
+function unprovidedSources(all: PluginUses): string[] {
+  const { sources, webhooks, accounts, plugins } = all;
   const provided = new Set<string>([
     ...builtInSources,
     // A mapping with a path reads the events of its source itself.
@@ -50,7 +61,11 @@ function unprovidedSources({ sources, webhooks, accounts, plugins }: PluginUses)
       return { source, name, remove: `signalbox sources delete ${id}` };
     }),
     ...webhooks.map(({ id, source, event_type }): Use => {
-      return { source, name: `the webhook mapping of ${event_type}`, remove: `signalbox webhook-mappings delete ${id}` };
+      return {
+        source,
+        name: `the webhook mapping ${event_type === null ? id : `of ${event_type}`}`,
+        remove: `signalbox webhook-mappings delete ${id}`,
+      };
     }),
     ...accounts.map(({ id, source, name }): Use => {
       return { source, name: `the integration ${name}`, remove: `signalbox integrations delete ${id}` };
@@ -64,26 +79,28 @@ function unprovidedSources({ sources, webhooks, accounts, plugins }: PluginUses)
     const owner = plugins.find((one) => one.sources.includes(source));
     const effect = `so ${rows.length === 1 ? "this does" : "these do"} nothing: ${firstOf(rows.map(({ name }) => name))}`;
     if (owner) return `The source ${source} is not available, ${effect}. ${remedyOf(owner)}`;
-    const remedy = `Install its plugin, or delete what names it: ${firstOf(rows.map(({ remove }) => remove))}`;
+    const remedy = remedyFor(all, `delete what names it: ${firstOf(rows.map(({ remove }) => remove))}`);
     return `No plugin provides the source ${source}, ${effect}. ${remedy}`;
   });
 }
 
 /** Descriptions that are stored for the tools of a plugin. Without the plugin, the tool is listed but cannot be called. */
-const unprovidedTools = ({ tools, plugins }: PluginUses): string[] =>
-  tools
+const unprovidedTools = (uses: PluginUses): string[] =>
+  uses.tools
     .filter(({ origin, endpoint }) => origin === "database" && endpoint === null)
-    .map(({ qualified_name: name }) => {
-      const owner = plugins.find((one) => isOff(one) && one.tools.includes(name));
-      const remedy = owner ? remedyOf(owner) : `Install its plugin, or run: signalbox tools delete ${name}`;
-      return `The stored tool ${name} cannot be called: it has no endpoint, and no plugin or MCP server provides it. ${remedy}`;
+    .flatMap(({ qualified_name: name }) => {
+      const owner = uses.plugins.find((one) => one.tools.includes(name));
+      // The check of a plugin that is enabled says why it does not run.
+      if (owner && !isOff(owner)) return [];
+      const remedy = owner ? remedyOf(owner) : remedyFor(uses, `run: signalbox tools delete ${name}`);
+      return [`The stored tool ${name} cannot be called: it has no endpoint, and no plugin or MCP server provides it. ${remedy}`];
     });
 
-const waitingWebhooks = ({ deferred, plugins }: PluginUses): string[] =>
+const waitingWebhooks = ({ deferred, plugins, refusedPlugins }: PluginUses): string[] =>
   deferred.flatMap(({ plugin, slug, count, oldest_at }) => {
     const owner = plugins.find(({ id }) => id === plugin);
     // The check of a plugin that is enabled says why it does not read them.
-    if (owner && !isOff(owner)) return [];
+    if (owner ? !isOff(owner) : refusedPlugins.some(({ name }) => name === plugin)) return [];
     const webhooks = count === 1 ? "1 webhook waits" : `${count} webhooks wait`;
     const remedy = owner ? remedyOf(owner) : "Install it with: signalbox plugin install";
     return [`${webhooks} at /webhook/${slug} for the plugin ${plugin}, the oldest since ${oldest_at}. ${remedy}`];

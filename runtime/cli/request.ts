@@ -7,7 +7,7 @@ export interface Service {
   readonly apiKey: string | undefined;
   /** For a stream: the id of the last event that was read. The stream continues after it. */
   readonly lastEventId?: string | undefined;
-  /** How long to wait for the beginning of the answer, in milliseconds. Default: as long as `fetch` waits, which is minutes. */
+  /** How long to wait for the whole answer, in milliseconds. Default: as long as `fetch` waits, which is minutes. */
   readonly timeoutMs?: number;
 }
 
@@ -68,6 +68,28 @@ export async function request(
   service: Service,
   write: (text: string) => void,
 ): Promise<Answer> {
+  const { url, timeoutMs } = service;
+  const late = timeoutMs === undefined ? null : AbortSignal.timeout(timeoutMs);
+  try {
+    return await exchange(op, input, { ...service, late }, write);
+  } catch (error) {
+    if (!late?.aborted) throw error;
+    throw new RequestError(
+      `The service at ${url} has not answered within ${(timeoutMs ?? 0) / 1000} s. It may be frozen or overloaded: read its log, and restart it if necessary.`,
+    );
+  }
+}
+
+interface Exchange extends Service {
+  readonly late: AbortSignal | null;
+}
+
+async function exchange(
+  op: Operation,
+  input: Readonly<Record<string, unknown>>,
+  service: Exchange,
+  write: (text: string) => void,
+): Promise<Answer> {
   const response = await send(op, input, service);
   if (!response.ok) throw new RequestError(await complaint(response), response.status);
   const total = response.headers.get("x-total-count");
@@ -90,7 +112,7 @@ async function* textsOf({ body }: Response, url: string): AsyncGenerator<string>
 async function send(
   op: Operation,
   input: Readonly<Record<string, unknown>>,
-  { url, apiKey, lastEventId, timeoutMs }: Service,
+  { url, apiKey, lastEventId, late }: Exchange,
 ): Promise<Response> {
   const { method, path } = httpRoute(op);
   const places = placesOf(op);
@@ -100,8 +122,6 @@ async function send(
   );
   const body = Object.fromEntries(Object.entries(input).filter(([name]) => places.body.includes(name)));
   const sendsBody = places.body.length > 0 && (places.bodyNeeded || Object.keys(body).length > 0);
-  const late = new AbortController();
-  const timer = timeoutMs === undefined ? undefined : setTimeout(() => late.abort(), timeoutMs);
   try {
     return await fetch(`${url.replace(/\/+$/, "")}${filledPath}${query.size > 0 ? `?${query}` : ""}`, {
       method,
@@ -111,19 +131,13 @@ async function send(
         ...(lastEventId && { "last-event-id": lastEventId }),
       },
       ...(sendsBody && { body: JSON.stringify(body) }),
-      signal: late.signal,
+      signal: late,
     });
   } catch (error) {
-    if (late.signal.aborted)
-      throw new RequestError(
-        `The service at ${url} has not answered within ${(timeoutMs ?? 0) / 1000} s. It may be frozen or overloaded: read its log, and restart it if necessary.`,
-      );
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     throw new RequestError(
       `No service answers at ${url} (${reasonOf(cause)}). Start one with \`signalbox start\`, or set SIGNALBOX_URL to its URL.`,
     );
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -69,9 +69,9 @@ function boundFetch(plugin: Plugin, { fetch, hosts, userUrls }: InProcessEgressR
       const requestInit = { ...init, ...(headers && { headers }), redirect: "manual" as const };
       const response = await fetchFor(url)(hop === 0 ? input : url, requestInit);
       const location = headerOf(response, "location");
-      const follow =
-        [301, 302, 303, 307, 308].includes(response.status) && location && (init?.method ?? "GET") === "GET" && hop < 5;
-      if (!follow) return response;
+      const isRead = (init?.method ?? "GET") === "GET";
+      const follow = [301, 302, 303, 307, 308].includes(response.status) && isRead && hop < 5;
+      if (!follow || !location || !URL.canParse(location, url)) return response;
       const next = new URL(location, url);
       if (temporaryRedirects.includes(response.status) && !allowedFetch(next)) return response;
       await response.body?.cancel();

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Queryable } from "../platform/database/client.ts";
 import { type JsonScalar, scalarsOf } from "../platform/json-scalars.ts";
 import { unpack } from "../platform/packing/packed.ts";
+import { subjectParts } from "../subject-names/subject-key.ts";
 import { listUnparsed, readUnparsed, type UnparsedPayload } from "./unparsed-queries.ts";
 
 /** What an erasure looks for in payloads. Exactly one member is set. */
@@ -17,7 +18,7 @@ interface Wanted {
  * Without their plugin, it is not known whose they are: an event that only mentions them is found, too.
  */
 export async function findUnparsed(sql: Queryable, wanted: Wanted): Promise<string[]> {
-  const sources = wanted.project ? [wanted.project.source] : (wanted.subjects?.map((one) => partsOf(one).source) ?? null);
+  const sources = wanted.project ? [wanted.project.source] : (wanted.subjects?.map((one) => subjectParts(one).source) ?? null);
   const found: string[] = [];
   const pause = createPauses();
   for (const ids of await listUnparsed(sql, sources))
@@ -55,7 +56,7 @@ async function isWanted(payload: UnparsedPayload, wanted: Wanted, pause: () => P
 function matcherOf(source: string, { actor, subjects, project }: Wanted): (scalar: JsonScalar) => boolean {
   if (actor !== null) return (scalar) => isPerson(scalar, actor.toLowerCase());
   if (project) return ({ text }) => namesProject(text.toLowerCase(), project.source_project_id.toLowerCase());
-  const parts = (subjects ?? []).map(partsOf).filter((one) => one.source === source);
+  const parts = (subjects ?? []).map(subjectParts).filter((one) => one.source === source);
   const issues = parts.map((one) => {
     const issue = one.issue.toLowerCase();
     return { project: one.project.toLowerCase(), names: [issue, issue.replace(/^!/, "")], hasProject: false, hasIssue: false };
@@ -77,11 +78,6 @@ const ofPeople =
 /** Numbers are common, so they count only as the value of a member that can name a person, or in an array of such values. */
 const isPerson = ({ kind, text, name, isItem }: JsonScalar, actor: string): boolean =>
   text.toLowerCase() === actor && (kind === "string" || ofPeople.test(isItem ? name.replace(/s$/i, "") : name));
-
-function partsOf(subject: string): { source: string; project: string; issue: string } {
-  const [, source = "", project = "", issue = ""] = /^([^:]*):(.*)#([^#]*)$/s.exec(subject) ?? [];
-  return { source, project, issue };
-}
 
 /** As a value of its own, in an address, or as the first part of a key such as CONF-7. */
 function namesProject(text: string, project: string): boolean {

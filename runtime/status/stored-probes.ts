@@ -8,7 +8,7 @@ const everyMs = 10_000;
 /** The contributions of the loaded plugins that stored rows name. */
 type Contributions = Pick<Host, "sources" | "knowledge" | "useCases" | "memories">;
 
-/** `missing`: what no loaded plugin provides although the row needs it, and what to do; `null` if nothing is missing. */
+/** `missing`: what no running plugin provides although the row needs it, and what to do; `null` if nothing is missing. */
 const findingsOf = <Row extends LastRun>(kind: string, rows: readonly Row[], missing: (row: Row) => string | null = () => null) =>
   rows.map((row): Finding => {
     const { name: part, error, next_try_at, has_run, late_since = null } = row;
@@ -25,11 +25,11 @@ const findingsOf = <Row extends LastRun>(kind: string, rows: readonly Row[], mis
 export function storedProbes(sql: Sql, { sources, knowledge, useCases }: Omit<Contributions, "memories">): Probe[] {
   const poll = ({ id, needs }: LastPluginRun) => {
     if (sources.get(needs)?.adapter.poll) return null;
-    return `no loaded plugin polls the source ${needs}. Install or enable its plugin, or delete the poll source: signalbox poll-sources delete ${id}`;
+    return `no plugin that runs polls the source ${needs}. Install, enable or correct its plugin, or delete the poll source: signalbox poll-sources delete ${id}`;
   };
   const sync = ({ id, needs }: LastPluginRun) => {
     if (knowledge.has(needs)) return null;
-    return `no loaded plugin provides the connector ${needs}. Install or enable its plugin, or delete the knowledge source: signalbox knowledge-sources delete ${id}`;
+    return `no plugin that runs provides the connector ${needs}. Install, enable or correct its plugin, or delete the knowledge source: signalbox knowledge-sources delete ${id}`;
   };
   return [
     { name: "polls", everyMs, run: async () => findingsOf("poll", await listPolls(sql), poll) },
@@ -42,7 +42,7 @@ export function storedProbes(sql: Sql, { sources, knowledge, useCases }: Omit<Co
         (await listUseCases(sql))
           .filter((one) => !useCases.has(one))
           .map((one): Finding => {
-            const message = `it is set up, but no loaded plugin provides it. To delete what it created, install or enable its plugin, then run: signalbox use-cases teardown ${one}`;
+            const message = `it is set up, but no plugin that runs provides it. To delete what it created, install, enable or correct its plugin, then run: signalbox use-cases teardown ${one}`;
             return { name: `use_case:${one}`, state: "degraded", message };
           }),
     },
@@ -55,7 +55,7 @@ export const memoryStoreProbe = (store: string, { memories }: Pick<Contributions
   everyMs,
   run: async () => {
     if (memories.has(store)) return [];
-    const message = `no loaded plugin provides the memory store ${store}, so memories are neither stored nor found. Install or enable its plugin, or change MEMORY_STORE, and restart the service`;
+    const message = `no plugin that runs provides the memory store ${store}, and without it the service does not start again. Install, enable or correct its plugin, or change MEMORY_STORE, and restart the service`;
     return [{ name: "memory_store", state: "failed", message }];
   },
 });

@@ -5,6 +5,6 @@ export const subjectKey = (source: string, { project, issue }: Subject): string 
 
 /** The parts of a stored subject. */
 export function subjectParts(subject: string): Subject & { readonly source: string } {
-  const [, source = "", project = "", issue = ""] = /^([^:]*):(.*)#([^#]*)$/.exec(subject) ?? [];
+  const [, source = "", project = "", issue = ""] = /^([^:]*):(.*)#([^#]*)$/s.exec(subject) ?? [];
   return { source, project, issue };
 }

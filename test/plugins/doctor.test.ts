@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { buildPlugin } from "../harness/plugin-bundle.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
+import { ownRedis } from "../harness/redis.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
@@ -80,8 +81,8 @@ test("doctor: what is left of a plugin that was removed, each with what to do", 
   const knowledge = await create("/api/knowledge-sources", { name: "Pages", type: "handbook", config: {}, enabled: true });
   const lines = [
     `No plugin provides the source tickets, so these do nothing: the mapping of ticket/opened, the integration Ours. Install its plugin, or delete what names it: signalbox sources delete ${mapping}, signalbox integrations delete ${account}`,
-    `poll:tickets web: no loaded plugin polls the source tickets. Install or enable its plugin, or delete the poll source: signalbox poll-sources delete ${poll}`,
-    `knowledge:Pages: no loaded plugin provides the connector handbook. Install or enable its plugin, or delete the knowledge source: signalbox knowledge-sources delete ${knowledge}`,
+    `poll:tickets web: no plugin that runs polls the source tickets. Install, enable or correct its plugin, or delete the poll source: signalbox poll-sources delete ${poll}`,
+    `knowledge:Pages: no plugin that runs provides the connector handbook. Install, enable or correct its plugin, or delete the knowledge source: signalbox knowledge-sources delete ${knowledge}`,
   ];
   const before = await doctorOf(service);
   for (const line of lines) expect(before).not.toContain(line);
@@ -97,4 +98,17 @@ test("doctor: what is left of a plugin that was removed, each with what to do", 
     },
     { timeout: 60_000 },
   );
+});
+
+test("doctor works while a part of the service is down", { timeout: limit, tags: ["redis-server"] }, async () => {
+  await using redis = await ownRedis();
+  await using service = await startService({ env: { REDIS_URL: redis.url } });
+  await redis.kill();
+  await eventually(async () => {
+    expect((await service.get("/health")).status).toBe(503);
+    const text = await doctorOf(service);
+    expect(text).toMatch(/- redis: /);
+    expect(text).toContain("No tracker is connected.");
+    return true;
+  });
 });

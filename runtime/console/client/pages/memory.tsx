@@ -104,6 +104,9 @@ function LinkedMemory({ name, reload }: { name: string; reload: () => Promise<vo
                 There is no memory with the key <Text>{name}</Text>
                 <span class="why">It expired or was deleted, or it is a part of a document.</span>
               </span>
+              <button type="button" class="quiet" onClick={() => setQuery({ key: null })}>
+                Close
+              </button>
               <MemoryUses name={name} />
             </li>
           )}
