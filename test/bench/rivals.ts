@@ -60,7 +60,7 @@ export async function run(args: readonly string[]): Promise<void> {
     if (withN8n)
       contenders.push(await before("n8n", (database) => program("", "rivals/n8n.mjs", n8n.folder, side.url, database)));
     const readings = contenders.map((): Readings => ({ rate: [], overhead: [], cpu: [] }));
-    for (const contender of contenders) await throughput(contender, side, isQuick ? 1_000 : 3_000, 64);
+    for (const contender of contenders) await throughput(contender, side, 3_000, 64);
     for (let round = 0; round < rounds; round++) {
       for (const [i, contender] of contenders.entries()) {
         const into = readings[i] as Readings;
