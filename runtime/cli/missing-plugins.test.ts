@@ -24,9 +24,9 @@ const left: PluginUses = {
 };
 const linear = { id: "linear", state: "ready" as const, sources: ["linear"], tools: ["linear.add_comment"] };
 
-test("doctor names what is left of a plugin that was removed, and how to restore or delete it", () => {
+test("doctor names the leftovers of a removed plugin, and how to restore or delete each", () => {
   expect(missingPlugins(left)).toEqual([
-    "No plugin provides the source linear, so these do nothing: the mapping of Issue/create, the mapping of Comment, the webhook mapping of Issue, the integration Ours. Install its plugin, or delete what names it: signalbox sources delete 14, signalbox sources delete 15, signalbox webhook-mappings delete 3, signalbox integrations delete a1",
+    "No plugin provides the source linear, so these do nothing: the mapping of Issue/create, the mapping of Comment, the webhook mapping of Issue, the integration Ours. Install its plugin, or run: signalbox sources delete 14, signalbox sources delete 15, signalbox webhook-mappings delete 3, signalbox integrations delete a1",
     "The stored tool linear.add_comment cannot be called: it has no endpoint, and no plugin or MCP server provides it. Install its plugin, or run: signalbox tools delete linear.add_comment",
     "2 webhooks wait at /webhook/linear for the plugin linear, the oldest since 2026-01-31T10:00:00.000Z. Install it with: signalbox plugin install",
   ]);
@@ -50,6 +50,6 @@ test("doctor says nothing about a plugin that runs or fails: its own check does"
 test("doctor suggests to delete nothing that a refused plugin of SIGNALBOX_PLUGINS may provide", () => {
   const lines = missingPlugins({ ...left, refusedPlugins: [{ name: "linear" }] });
   expect(lines.map((line) => line.slice(line.indexOf(". ") + 2))).toEqual(
-    Array(2).fill("If it is of a plugin that was refused at the start, correct that first: linear"),
+    Array(2).fill("If it belongs to a plugin that was refused at the start, correct that plugin first: linear"),
   );
 });

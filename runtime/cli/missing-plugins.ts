@@ -30,7 +30,7 @@ interface Use {
 }
 
 /**
- * What is left of plugins that were removed or disabled: rows that name their sources, descriptions of their tools, and webhooks
+ * Leftovers of removed or disabled plugins: rows that name their sources, descriptions of their tools, and webhooks
  * that wait for them. The checks of the status report what fails without a plugin, such as polls and knowledge sources.
  */
 export function missingPlugins(uses: PluginUses): string[] {
@@ -44,7 +44,7 @@ function remedyFor(uses: PluginUses, otherwise: string): string {
   const known = new Set(uses.plugins.map(({ id }) => id));
   const refused = uses.refusedPlugins.map(({ name }) => name).filter((one) => !known.has(one));
   if (refused.length === 0) return `Install its plugin, or ${otherwise}`;
-  return `If it is of a plugin that was refused at the start, correct that first: ${firstOf(refused)}`;
+  return `If it belongs to a plugin that was refused at the start, correct that plugin first: ${firstOf(refused)}`;
 }
 
 function unprovidedSources(all: PluginUses): string[] {
@@ -79,7 +79,7 @@ function unprovidedSources(all: PluginUses): string[] {
     const owner = plugins.find((one) => one.sources.includes(source));
     const effect = `so ${rows.length === 1 ? "this does" : "these do"} nothing: ${firstOf(rows.map(({ name }) => name))}`;
     if (owner) return `The source ${source} is not available, ${effect}. ${remedyOf(owner)}`;
-    const remedy = remedyFor(all, `delete what names it: ${firstOf(rows.map(({ remove }) => remove))}`);
+    const remedy = remedyFor(all, `run: ${firstOf(rows.map(({ remove }) => remove))}`);
     return `No plugin provides the source ${source}, ${effect}. ${remedy}`;
   });
 }

@@ -82,14 +82,14 @@ test("what needs a plugin that was removed is shown at once, with what to do", a
       name: "poll:tickets web",
       state: "failed",
       next_try_at: expect.any(String),
-      message: `no plugin that runs polls the source tickets. Install, enable or correct its plugin, or delete the poll source: signalbox poll-sources delete ${poll.id}`,
+      message: `no running plugin polls the source tickets. Install, enable or correct its plugin, or delete the poll source: signalbox poll-sources delete ${poll.id}`,
     },
   ]);
   expect(await findings(2)).toMatchObject([
     {
       name: "knowledge:Handbook",
       state: "failed",
-      message: `no plugin that runs provides the connector handbook. Install, enable or correct its plugin, or delete the knowledge source: signalbox knowledge-sources delete ${source}`,
+      message: `no running plugin provides the connector handbook. Install, enable or correct its plugin, or delete the knowledge source: signalbox knowledge-sources delete ${source}`,
     },
   ]);
   expect(await findings(3)).toMatchObject([

@@ -25,11 +25,11 @@ const findingsOf = <Row extends LastRun>(kind: string, rows: readonly Row[], mis
 export function storedProbes(sql: Sql, { sources, knowledge, useCases }: Omit<Contributions, "memories">): Probe[] {
   const poll = ({ id, needs }: LastPluginRun) => {
     if (sources.get(needs)?.adapter.poll) return null;
-    return `no plugin that runs polls the source ${needs}. Install, enable or correct its plugin, or delete the poll source: signalbox poll-sources delete ${id}`;
+    return `no running plugin polls the source ${needs}. Install, enable or correct its plugin, or delete the poll source: signalbox poll-sources delete ${id}`;
   };
   const sync = ({ id, needs }: LastPluginRun) => {
     if (knowledge.has(needs)) return null;
-    return `no plugin that runs provides the connector ${needs}. Install, enable or correct its plugin, or delete the knowledge source: signalbox knowledge-sources delete ${id}`;
+    return `no running plugin provides the connector ${needs}. Install, enable or correct its plugin, or delete the knowledge source: signalbox knowledge-sources delete ${id}`;
   };
   return [
     { name: "polls", everyMs, run: async () => findingsOf("poll", await listPolls(sql), poll) },
@@ -42,7 +42,7 @@ export function storedProbes(sql: Sql, { sources, knowledge, useCases }: Omit<Co
         (await listUseCases(sql))
           .filter((one) => !useCases.has(one))
           .map((one): Finding => {
-            const message = `it is set up, but no plugin that runs provides it. To delete what it created, install, enable or correct its plugin, then run: signalbox use-cases teardown ${one}`;
+            const message = `it is set up, but no running plugin provides it. To delete what it created, install, enable or correct its plugin, then run: signalbox use-cases teardown ${one}`;
             return { name: `use_case:${one}`, state: "degraded", message };
           }),
     },
@@ -55,7 +55,7 @@ export const memoryStoreProbe = (store: string, { memories }: Pick<Contributions
   everyMs,
   run: async () => {
     if (memories.has(store)) return [];
-    const message = `no plugin that runs provides the memory store ${store}, and without it the service does not start again. Install, enable or correct its plugin, or change MEMORY_STORE, and restart the service`;
+    const message = `no running plugin provides the memory store ${store}, and without it the service does not start again. Install, enable or correct its plugin, or change MEMORY_STORE, and restart the service`;
     return [{ name: "memory_store", state: "failed", message }];
   },
 });

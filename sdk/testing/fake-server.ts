@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { FaultInjector, isApplied } from "./fault-injector.ts";
 import type { TrackerFault } from "./fixtures.ts";
+import { parseBody } from "./json-body.ts";
 
 /** A request that a fake server received. */
 export interface RecordedRequest {
@@ -99,7 +100,13 @@ export abstract class FakeServer {
   /** Records a request and answers it, unless a fault prevents the response: `hang`, `drop` or `truncate`. */
   #answer(method: string, target: string, requestHeaders: RecordedRequest["headers"], text: string) {
     const { pathname, searchParams } = new URL(target, this.url);
-    const seenRequest = { method, path: pathname, query: searchParams, headers: requestHeaders, body: bodyOf(text) };
+    const seenRequest = {
+      method,
+      path: pathname,
+      query: searchParams,
+      headers: requestHeaders,
+      body: text === "" ? undefined : parseBody(text),
+    };
     this.requests.push(seenRequest);
     const fault = this.#fault.next(this.readsOnly(seenRequest) ? "GET" : method, pathname);
     const reply: FakeResponse = isApplied(fault) ? this.route(seenRequest) : { status: 500, body: {} };
@@ -109,14 +116,5 @@ export abstract class FakeServer {
       return { fault: null, status: fault.status ?? 500, headers: { ...headers, ...fault.headers }, json: fault.body ?? "{}" };
     const json = reply.body === undefined ? "" : JSON.stringify(reply.body);
     return { fault: fault?.kind ?? null, status: reply.status, headers, json };
-  }
-}
-
-function bodyOf(text: string): unknown {
-  if (text === "") return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
   }
 }

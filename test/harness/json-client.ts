@@ -1,3 +1,5 @@
+import { parseBody } from "../../sdk/testing/json-body.ts";
+
 export interface JsonAnswer<T> {
   readonly status: number;
   readonly headers: Headers;
@@ -48,14 +50,5 @@ export async function sendJson<T>(
     ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     signal: AbortSignal.timeout(timeout),
   });
-  return { status: response.status, headers: response.headers, body: parsed(await response.text()) as T };
-}
-
-function parsed(text: string): unknown {
-  if (text === "") return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return { status: response.status, headers: response.headers, body: parseBody(await response.text()) as T };
 }

@@ -63,7 +63,7 @@ test("plugin doctor: an account replaces the settings of its source, not the plu
   expect(await doctor()).toBe("relay_token");
 });
 
-test("doctor: what is left of a plugin that was removed, each with what to do", { timeout: limit }, async () => {
+test("doctor names the leftovers of a removed plugin, each with a remedy", { timeout: limit }, async () => {
   await using service = await startService({ env: { ENCRYPTION_KEY: "00".repeat(32) } });
   const { body } = await buildPlugin(source, manifest);
   const create = async (path: string, input: object) => {
@@ -80,9 +80,9 @@ test("doctor: what is left of a plugin that was removed, each with what to do", 
   const poll = await create("/api/poll-sources", project);
   const knowledge = await create("/api/knowledge-sources", { name: "Pages", type: "handbook", config: {}, enabled: true });
   const lines = [
-    `No plugin provides the source tickets, so these do nothing: the mapping of ticket/opened, the integration Ours. Install its plugin, or delete what names it: signalbox sources delete ${mapping}, signalbox integrations delete ${account}`,
-    `poll:tickets web: no plugin that runs polls the source tickets. Install, enable or correct its plugin, or delete the poll source: signalbox poll-sources delete ${poll}`,
-    `knowledge:Pages: no plugin that runs provides the connector handbook. Install, enable or correct its plugin, or delete the knowledge source: signalbox knowledge-sources delete ${knowledge}`,
+    `No plugin provides the source tickets, so these do nothing: the mapping of ticket/opened, the integration Ours. Install its plugin, or run: signalbox sources delete ${mapping}, signalbox integrations delete ${account}`,
+    `poll:tickets web: no running plugin polls the source tickets. Install, enable or correct its plugin, or delete the poll source: signalbox poll-sources delete ${poll}`,
+    `knowledge:Pages: no running plugin provides the connector handbook. Install, enable or correct its plugin, or delete the knowledge source: signalbox knowledge-sources delete ${knowledge}`,
   ];
   const before = await doctorOf(service);
   for (const line of lines) expect(before).not.toContain(line);

@@ -1,25 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Script } from "../../examples/demo/model.ts";
 import { issueCommented, issueOpened } from "../harness/alpha-payloads.ts";
 import { describeOnDatabases } from "../harness/on-databases.ts";
-import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { waitForExecutions } from "../harness/wait.ts";
 import { type Receipt, signature } from "../harness/webhooks.ts";
-import { login, plainScript, startWorld, textsOf, type World, webhookSecret } from "../harness/world.ts";
+import { login, startWorld, textsOf, type World, webhookSecret } from "../harness/world.ts";
 
 const repo = "octo/app";
 const most = 26_214_400;
 
 describeOnDatabases("the webhook door", (database) => {
   let world: World;
-  /** The model waits for this before it answers. */
-  let held: Promise<void> | undefined;
-  const script: Script = async (request, number) => {
-    await held;
-    return plainScript(request, number);
-  };
   beforeAll(async () => {
-    world = await startWorld({ database, tasks: ["first"], script });
+    world = await startWorld({ database, tasks: ["first"] });
   });
   afterAll(() => world?.[Symbol.asyncDispose]());
 
@@ -231,22 +224,5 @@ describeOnDatabases("the webhook door", (database) => {
     });
     for (const { body } of [own, marked, quoted])
       expect((await world.service.get(`/api/task-executions?event_id=${body.event_id}`)).body).toEqual([]);
-  });
-
-  test("answers before the model does", async () => {
-    const { promise, resolve: release } = Promise.withResolvers<void>();
-    held = promise;
-    const sent: string[] = [];
-    for (let i = 0; i < 15; i++) {
-      const { status, body } = await world.service.webhook(issueOpened({ repo, number: 500 + i }));
-      expect(status).toBe(202);
-      sent.push(body.event_id);
-    }
-    await eventually(async () => (await world.service.get<unknown[]>("/api/task-executions?state=running")).body.length > 0);
-    for (const event_id of sent)
-      expect((await world.service.get(`/api/task-executions?state=succeeded&event_id=${event_id}`)).body).toEqual([]);
-    release();
-    for (const event_id of sent)
-      expect(await waitForExecutions(world.service, { event_id })).toMatchObject([{ state: "succeeded" }]);
   });
 });
