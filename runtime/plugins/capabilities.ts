@@ -2,6 +2,7 @@ import { Problem } from "@signalbox/schema/problem";
 import type { Capabilities, Plugin, SharedThrottle } from "@signalbox/sdk";
 import { inMemoryThrottle, PluginError } from "@signalbox/sdk";
 import type { Log } from "../platform/log.ts";
+import { redirects, temporaryRedirects } from "../platform/network/redirects.ts";
 import { openTcp } from "../platform/network/tcp.ts";
 import { headerOf } from "../platform/network/whole-response.ts";
 
@@ -45,8 +46,6 @@ const ownThrottle = ({ id }: Plugin, throttle: SharedThrottle): SharedThrottle =
   block: (key, ms) => throttle.block(`${id}/${key}`, ms),
 });
 
-const temporaryRedirects: readonly number[] = [302, 303, 307];
-
 /**
  * `fetch` that reaches only the declared hosts and those of the plugin's connections, and follows redirects only to them. The
  * response of a temporary redirect to another host is returned, because it is probably a proxy's to its login page: the plugin
@@ -70,7 +69,7 @@ function boundFetch(plugin: Plugin, { fetch, hosts, userUrls }: InProcessEgressR
       const response = await fetchFor(url)(hop === 0 ? input : url, requestInit);
       const location = headerOf(response, "location");
       const isRead = (init?.method ?? "GET") === "GET";
-      const follow = [301, 302, 303, 307, 308].includes(response.status) && isRead && hop < 5;
+      const follow = redirects.includes(response.status) && isRead && hop < 5;
       if (!follow || !location || !URL.canParse(location, url)) return response;
       const next = new URL(location, url);
       if (temporaryRedirects.includes(response.status) && !allowedFetch(next)) return response;

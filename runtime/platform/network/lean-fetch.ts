@@ -4,6 +4,7 @@ import { fetchOnce } from "@signalbox/sdk";
 import { Agent, EnvHttpProxyAgent, interceptors, request } from "undici";
 import type { Config } from "../config.ts";
 import { boundedResponse, boundedStream } from "./bounded-response.ts";
+import { redirects } from "./redirects.ts";
 import { WholeResponse } from "./whole-response.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -12,7 +13,6 @@ type Fetch = typeof globalThis.fetch;
 const smallBytes = 1_000_000;
 /** A body that is longer when it is decompressed is decompressed by a stream, because it would block the event loop; bytes. */
 const smallUnpacked = 100_000;
-const redirects = [301, 302, 303, 307, 308];
 /** Statuses without a body, with which the constructor of `Response` accepts none. */
 const bodiless = [204, 205, 304];
 /** A constant of its own, because undici's types do not declare `throwOnMaxRedirect`. */

@@ -3,6 +3,7 @@ import { fetchOnce, PluginError } from "@signalbox/sdk";
 import { connectionHeader, httpMethods, type Manifest } from "@signalbox/sdk/manifest";
 import { z } from "zod";
 import { messageOf } from "../../platform/error-text.ts";
+import { redirects, temporaryRedirects } from "../../platform/network/redirects.ts";
 import { limits } from "./limits.ts";
 import type { Placeholders } from "./placeholders.ts";
 
@@ -35,7 +36,6 @@ export interface FetchAnswer {
   readonly body: string | null;
 }
 
-const redirects = [301, 302, 303, 307, 308];
 const timeoutMs = 120_000;
 
 /** Fetches for a plugin: the host checks address and method at every redirect, and adds credentials. */
@@ -89,7 +89,7 @@ export function createHostFetch(
 
 /** Whether a redirect to a host that is not allowed is probably a proxy's to its login page: only own servers have such proxies. */
 const isLoginPage = ({ host }: URL, status: number, { operatorHosts, userHosts }: EgressRules): boolean =>
-  [302, 303, 307].includes(status) && (operatorHosts().includes(host) || userHosts().includes(host));
+  temporaryRedirects.includes(status) && (operatorHosts().includes(host) || userHosts().includes(host));
 
 /** The server is unavailable until someone renews the session. */
 const loginPageError = (from: URL, to: URL, cause: unknown): PluginError =>
