@@ -11,34 +11,46 @@ export class FairShare {
   readonly #slots: number;
   /** Until this time, only these projects and authors, which exceed their share, are assumed to have waiting executions. */
   #noOthersWaiting: { readonly until: number; readonly owners: readonly string[] } = { until: 0, owners: [] };
+  /** The share in the claim that is running. */
+  #claimLimit: number | null = null;
+  /**
+   * Owners of every execution that began to wait since the last claim was sent, which may not have seen it. `null`: none did.
+   */
+  #newcomers: readonly string[] | null = null;
 
   constructor(concurrency: number) {
     this.#slots = Math.max(1, Math.floor(concurrency / 2));
   }
 
-  /** Maximum number of slots of one project or author in the next claim; `null`: any, because no others wait. */
-  get limit(): number | null {
-    return performance.now() < this.#noOthersWaiting.until ? null : this.#slots;
+  /**
+   * Call before a claim. Returns the maximum number of slots of one project or author in it; `null`: any, because no others
+   * wait.
+   */
+  startClaim(): number | null {
+    this.#newcomers = null;
+    this.#claimLimit = performance.now() < this.#noOthersWaiting.until ? null : this.#slots;
+    return this.#claimLimit;
   }
 
   /**
-   * Call after a claim, with all executions that the worker has leased. If one project or author exceeds its share, the claim has looked
-   * for others and found none, so the next claims do not look.
+   * Call after a claim, with the executions that it returned and all that the worker has leased. If it took one of a project or
+   * author that now exceeds its share, it has looked for others and found none, so the next claims do not look, unless others
+   * came meanwhile.
    */
-  recordClaim(executions: readonly Owners[]): void {
-    if (this.limit === null) return;
+  recordClaim(claimed: readonly Owners[], leased: readonly Owners[]): void {
+    if (this.#claimLimit === null) return;
     const counts = new Map<string, number>();
-    for (const execution of executions) for (const owner of ownersOf(execution)) counts.set(owner, (counts.get(owner) ?? 0) + 1);
-    const owners = [...counts].flatMap(([owner, count]) => (count > this.#slots ? owner : []));
-    if (owners.length > 0) this.#noOthersWaiting = { until: performance.now() + noOthersMs, owners };
+    for (const execution of leased) for (const owner of ownersOf(execution)) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+    const owners = [...new Set(claimed.flatMap(ownersOf))].filter((owner) => (counts.get(owner) ?? 0) > this.#slots);
+    const othersCame = this.#newcomers !== null && !areAllIn(this.#newcomers, owners);
+    if (owners.length > 0 && !othersCame) this.#noOthersWaiting = { until: performance.now() + noOthersMs, owners };
   }
 
   /** An execution of these begins to wait. */
   makeRoomFor(newcomer: Owners): void {
-    if (this.limit !== null) return;
-    const newcomers = ownersOf(newcomer);
-    if (this.#noOthersWaiting.owners.some((owner) => !newcomers.includes(owner)))
-      this.#noOthersWaiting = { until: 0, owners: [] };
+    const owners = ownersOf(newcomer);
+    this.#newcomers = this.#newcomers?.filter((owner) => owners.includes(owner)) ?? owners;
+    if (!areAllIn(owners, this.#noOthersWaiting.owners)) this.#noOthersWaiting = { until: 0, owners: [] };
   }
 }
 
@@ -46,3 +58,5 @@ const ownersOf = ({ source, project, author }: Owners): string[] => [
   ...(project ? [`project ${source} ${project}`] : []),
   ...(author ? [`author ${author}`] : []),
 ];
+
+const areAllIn = (all: readonly string[], some: readonly string[]): boolean => some.every((one) => all.includes(one));

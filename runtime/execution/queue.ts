@@ -185,7 +185,7 @@ class ExecutionQueue {
       if (execution.state === "running") this.#start(execution, new Lease(leaseSeconds, askedAt));
       else await this.#options.onHeld(execution);
     }
-    this.#share.recordClaim(this.#leased.executions());
+    this.#share.recordClaim(claimedExecutions, this.#leased.executions());
     this.#isFull = claimedExecutions.length === free;
     if (claimedExecutions.length > 0) this.#recheckMs = minSleepMs;
     return claimedExecutions.length;
@@ -232,13 +232,12 @@ class ExecutionQueue {
 
   #request(maxExecutions: number): ClaimRequest {
     const { leaseSeconds, settings, workers } = this.#options;
-    const { limit } = this.#share;
     return {
       worker: workers.worker,
       maxExecutions,
       leaseSeconds,
       limits: settings,
-      share: limit,
+      share: this.#share.startClaim(),
       leasedExecutions: this.#leased.executions(),
     };
   }
