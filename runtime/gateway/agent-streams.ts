@@ -8,6 +8,8 @@ const maxPerRound = 64;
 interface AgentStreamsOptions {
   /** Takes offered executions, one for each slot. A slot is the id of a stream that can receive a task. */
   readonly take: (slots: readonly string[]) => Promise<readonly AssignedExecution[]>;
+  /** Announces to all replicas that the agent has streams here. */
+  readonly announce: () => Promise<void>;
   /** Returns the execution of a stream that ended before it received it. */
   readonly release: (streamId: string) => Promise<void>;
   readonly onError: (error: unknown) => void;
@@ -19,12 +21,19 @@ export class AgentStreams {
   /** Ordered by when they last received an execution. */
   readonly streams = new Map<string, TaskStream>();
   readonly #options: AgentStreamsOptions;
+  #announcement: Promise<void> | undefined;
   #running = false;
   #again = false;
 
   constructor(agentId: string, options: AgentStreamsOptions) {
     this.agentId = agentId;
     this.#options = options;
+  }
+
+  /** Resolves once the agent is announced. Streams that begin together share one announcement. */
+  announced(): Promise<void> {
+    this.#announcement ??= this.#options.announce();
+    return this.#announcement;
   }
 
   /** Starts a round, or during a round, requests another one. */

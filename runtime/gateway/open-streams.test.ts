@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
 import { openBus } from "../platform/bus.ts";
+import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
 import { OpenStreams } from "./open-streams.ts";
@@ -39,6 +40,27 @@ test("a stream that could not be announced is dropped, and the next one is serve
   expect(await next).toMatchObject({ done: true });
   // After the first stream, its end, the second, and its end: each was the agent's only one.
   expect(told).toBe(4);
+  await streams.close();
+  await bus.close();
+});
+
+test("an agent whose first streams begin at the same moment is announced", async () => {
+  const bus = await openBus(door.database, noLog);
+  let told = 0;
+  bus.on("streams", () => void told++);
+  // The database answers both in one turn.
+  const stored: ((rows: []) => void)[] = [];
+  const store = (done: (rows: []) => void) => {
+    if (stored.push(done) === 2) for (const one of stored) one([]);
+  };
+  const tag = (parts: TemplateStringsArray, ...values: never[]) =>
+    String(parts).includes("insert into agent_streams") ? new Promise(store) : door.sql(parts, ...values);
+  const streams = new OpenStreams({ sql: tag as unknown as Sql, bus, log: noLog, leaseSeconds: 30, keys: [] });
+  const abort = new AbortController();
+  const next = [1, 2].map(() => streams.receive(session, 1, abort.signal)[Symbol.asyncIterator]().next());
+  await expect.poll(() => told).toBe(1);
+  abort.abort();
+  await Promise.all(next);
   await streams.close();
   await bus.close();
 });

@@ -45,7 +45,7 @@ export class OpenStreams {
     const agent = await this.#join(stream);
     try {
       // If this fails, the stream must be closed, because other replicas would offer it nothing.
-      if (agent.streams.size === 1) await this.#options.bus.publish("streams");
+      await agent.announced();
       agent.startRound();
       yield* stream.executions(signal);
     } finally {
@@ -76,9 +76,10 @@ export class OpenStreams {
   }
 
   #openAgent(agentId: string): AgentStreams {
-    const { sql, log, leaseSeconds, keys } = this.#options;
+    const { sql, bus, log, leaseSeconds, keys } = this.#options;
     const agent: AgentStreams = new AgentStreams(agentId, {
       take: (slots) => queries.claimOffered(sql, agentId, { slots, leaseSeconds, keys }),
+      announce: () => bus.publish("streams"),
       release: (streamId) => this.#release(agent, streamId),
       onError: (error) => log.warn("failed to take offered executions; retrying", { agent_id: agentId, error }),
     });
