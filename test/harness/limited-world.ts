@@ -6,6 +6,9 @@ import { callOf, roundsOf, startWorld, type World } from "./world.ts";
 /** Tokens of each model answer. */
 export const usage = { prompt_tokens: 60, completion_tokens: 40 };
 
+/** How long the run of an edit waits for further edits, in milliseconds. */
+export const debounceMs = 1_000;
+
 export interface Seen extends ExecutionSeen {
   readonly held_reason: string | null;
   readonly held_until: string | null;
@@ -70,7 +73,7 @@ async function startLimited(): Promise<World> {
     env: {
       // A run that loses its lease on a busy machine is charged the usage that it had reserved.
       EXECUTION_LEASE_SECONDS: "10",
-      UPDATE_DEBOUNCE_SECONDS: "1",
+      UPDATE_DEBOUNCE_SECONDS: String(debounceMs / 1_000),
       EXECUTION_RETRY_LIMIT: "0",
       // Enough that a crowd has to wait.
       WORKER_CONCURRENCY: "16",

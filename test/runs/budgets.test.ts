@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { issueEdited, issueOpened } from "../harness/alpha-payloads.ts";
-import { by, limitedWorld, type Seen, usage } from "../harness/limited-world.ts";
+import { by, debounceMs, limitedWorld, type Seen, usage } from "../harness/limited-world.ts";
 import { eventually } from "../harness/wait.ts";
 import { issueOf, textsOf } from "../harness/world.ts";
 
@@ -168,7 +168,12 @@ test("after kill -9 in a burst, the budget holds, and each waiting execution run
   const sent = await Promise.all(Array.from({ length: 30 }, (_, n) => send(issueOpened({ repo, number: n + 1 }))));
   await eventually(() => about() >= 3);
   const edited = await project({});
-  const edits = await Promise.all([1, 2, 3].map((n) => send(issueEdited({ repo: edited, number: 1, title: `Title ${n}` }))));
+  let [number, edits, began] = [0, [] as { event_id: string }[], Number.NEGATIVE_INFINITY];
+  // Until the machine holds none of them up for longer than the first one waits.
+  while (performance.now() - began >= debounceMs) {
+    [number, began] = [number + 1, performance.now()];
+    edits = await Promise.all([1, 2, 3].map((n) => send(issueEdited({ repo: edited, number, title: `Title ${n}` }))));
+  }
   await service.kill();
   const underWay = 16;
   await service.restart();
@@ -193,7 +198,7 @@ test("after kill -9 in a burst, the budget holds, and each waiting execution run
   // An execution that waited for further changes when the process died is also a single run.
   const ends = await Promise.all(edits.map(({ event_id }) => only(event_id)));
   expect(ends.map(({ state }) => state).sort()).toEqual(["cancelled", "cancelled", "succeeded"]);
-  expect(textsOf(tracker, edited, 1)).toEqual(["Done."]);
+  expect(textsOf(tracker, edited, number)).toEqual(["Done."]);
 });
 
 test("budgets of the whole service count every project, also after a crash", {

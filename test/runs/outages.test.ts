@@ -63,10 +63,13 @@ describe.each([
     const sent = [first, ...(await Promise.all(Array.from({ length: 20 }, open)))];
     // Three calls of the first attempt, and those of a failed probe.
     await eventually(() => fault.applied > 5, { timeout: 30_000 });
-    const seen = (await list()).filter(({ id }) => sent.some((one) => one.id === id));
-    expect(seen.filter(({ state }) => state !== "queued" && state !== "running")).toEqual([]);
-    const waiting = seen.filter(({ waiting_for }) => waiting_for?.startsWith(words));
-    expect(waiting.length).toBeGreaterThan(10);
+    // Each has to get as far as the request that the server does not answer.
+    const waiting = await eventually(async () => {
+      const seen = (await list()).filter(({ id }) => sent.some((one) => one.id === id));
+      expect(seen.filter(({ state }) => state !== "queued" && state !== "running")).toEqual([]);
+      const found = seen.filter(({ waiting_for }) => waiting_for?.startsWith(words));
+      return found.length > 10 && found;
+    });
     for (const one of waiting) {
       expect(one.waiting_for).toMatch(/, which is unavailable until it answers a probe at \d\d:\d\d:\d\d UTC: .*\w/);
       expect(one.next_attempt_at).not.toBeNull();
