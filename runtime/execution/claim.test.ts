@@ -127,3 +127,17 @@ test("the queue looks again when a postponed execution is due", { tags: ["postgr
   expect(wait).toBeGreaterThan(50_000);
   expect(wait).toBeLessThanOrEqual(60_000);
 });
+
+test("the queue looks again if another statement is ending a hold at the moment when it is over", {
+  tags: ["postgres"],
+}, async () => {
+  const { sql } = database();
+  const [held] = await queue(["a"]);
+  await sql`update task_executions set state = 'held', held_until = now() - interval '1 second' where id = ${held as string}`;
+  await sql.begin(async (tx) => {
+    await tx`update task_executions set state = 'queued', held_until = null where id = ${held as string}`;
+    expect(await claim(9)).toEqual([]);
+    expect(await nextDue(sql)).toBeLessThan(0);
+  });
+  expect(await claim(9)).toEqual([held]);
+});

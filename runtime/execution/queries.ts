@@ -113,7 +113,7 @@ function textOf(content: string, packed: Uint8Array | null): Pick<ClaimedExecuti
 
 /**
  * Queues the executions whose hold has ended. Returns the milliseconds until the next queued execution that can run is due
- * or the next hold ends; `null` if there is none.
+ * or the next hold ends; `null` if there is none. A hold that another statement is ending at this moment is also over.
  */
 export async function nextDue(sql: Sql): Promise<number | null> {
   const [row] = await sql<{ wait: number | null }[]>`
@@ -125,7 +125,7 @@ export async function nextDue(sql: Sql): Promise<number | null> {
     )
     select case when exists (select 1 from released) then 0 else least(
       extract(epoch from next_execution_due() - now()),
-      (select extract(epoch from min(held_until) - now()) from task_executions where state = 'held' and held_until > now())
+      (select extract(epoch from min(held_until) - now()) from task_executions where state = 'held')
     ) * 1000 end::float8 as wait`;
   return row?.wait ?? null;
 }
