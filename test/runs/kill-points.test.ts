@@ -54,9 +54,18 @@ const points: readonly Point[] = [
   { scenario: "final edit", at: "the end of the run is stored", sql: steps, about: kindOf("post", "succeeded") },
 ];
 
+/**
+ * The points of a scenario share a service, which each death restarts anyway. Each point has its own issue. After a death, the
+ * points of the living comment wait until the lease of a sign ends, 30 seconds: each of them has its own service.
+ */
+const chains = scenarios.flatMap((scenario) => {
+  const own = points.filter((point) => point.scenario === scenario);
+  const shared = scenario === "living comment" ? own.map((point) => [point]) : [own];
+  return shared.map((points) => ({ scenario, points }));
+});
+
 describeOnDatabases("kill -9 right before and right after", (database) => {
-  // The points of a scenario share a service, which each death restarts anyway. Each point has its own issue.
-  describe.concurrent.each(scenarios)("%s", (scenario) => {
+  describe.concurrent.each(chains)("$scenario", ({ scenario, points }) => {
     const isStaged = scenario === "proposal" || scenario === "approval";
     let world: World;
     let answer = () => {};
@@ -72,7 +81,7 @@ describeOnDatabases("kill -9 right before and right after", (database) => {
     });
     afterAll(() => world?.[Symbol.asyncDispose]());
 
-    const numbered = points.filter((point) => point.scenario === scenario).map((point, at) => ({ ...point, number: 11 + at }));
+    const numbered = points.map((point, at) => ({ ...point, number: 11 + at }));
     test.each(numbered)("$at", { timeout: 240_000, concurrent: false }, async ({ number, ...point }) => {
       const { service, tracker } = world;
       gate = new Promise((done) => (answer = done));
