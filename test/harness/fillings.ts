@@ -19,68 +19,61 @@ export const jsonAround = (object: unknown, filling: string): string =>
 /** A list in a list, so many levels deep. */
 const nested = (levels: number): unknown[] => (levels === 0 ? [] : [nested(levels - 1)]);
 
-/** Each member of a filling, made when it is called, because most tests send one of the three. */
-export type LazyFilling = { readonly [Name in keyof Filling]: () => Filling[Name] };
+const pieces = [
+  "ab c\n",
+  '"\\',
+  "\u0001",
+  "\u{1F600}é",
+  "<b>",
+  "<!--",
+  "> ",
+  "a\n=\n",
+  "[x](",
+  "`",
+  "*_",
+  "@a ",
+  "&lt;",
+  "{{",
+  "<a href=x>",
+  "|-",
+];
+const items: readonly unknown[] = [
+  1,
+  "ab",
+  {},
+  [],
+  null,
+  { name: "a" },
+  { id: 3, login: "bob" },
+  { type: "text", text: "a" },
+  [[[]]],
+  nested(60),
+];
+const keys = [(i: number) => `k${i.toString(36)}`, (i: number) => String(i * 7), (i: number) => `__proto__${i}`];
 
-/** Fillings whose JSON has about `size` bytes. */
-export const filled = (size: number): fc.Arbitrary<LazyFilling> => {
-  const piece = fc.constantFrom(
-    ...[
-      "ab c\n",
-      '"\\',
-      "\u0001",
-      "\u{1F600}é",
-      "<b>",
-      "<!--",
-      "> ",
-      "a\n=\n",
-      "[x](",
-      "`",
-      "*_",
-      "@a ",
-      "&lt;",
-      "{{",
-      "<a href=x>",
-      "|-",
-    ],
-  );
-  const item = fc.constantFrom<unknown>(
-    1,
-    "ab",
-    {},
-    [],
-    null,
-    { name: "a" },
-    { id: 3, login: "bob" },
-    { type: "text", text: "a" },
-    [[[]]],
-    nested(60),
-  );
-  const key = fc.constantFrom(
-    (i: number) => `k${i.toString(36)}`,
-    (i: number) => String(i * 7),
-    (i: number) => `__proto__${i}`,
-  );
-  return fc.record({ piece, item, key }).map(({ piece, item, key }) => ({
-    text: () => {
+/** For each member of a filling, its contents of about `size` bytes as JSON, each made when it is called. */
+const contents: { readonly [Name in keyof Filling]: (size: number) => readonly (() => string)[] } = {
+  text: (size) =>
+    pieces.map((piece) => () => {
       const each = JSON.stringify(piece).length - 2;
       return piece.repeat(size / each);
-    },
-    list: () => {
+    }),
+  list: (size) =>
+    items.map((item) => () => {
       const each = `${JSON.stringify(item)},`;
       return `[${each.repeat(size / each.length).slice(0, -1)}]`;
-    },
-    members: () => {
+    }),
+  members: (size) =>
+    keys.map((key) => () => {
       const each = key(size / 20).length + '"":1,'.length;
       return `{${Array.from({ length: Math.floor(size / each) }, (_, i) => `"${key(i)}":1`)}}`;
-    },
-  }));
+    }),
 };
 
-/** A filling of which only one member is made. */
-export const only = (name: keyof Filling, lazy: LazyFilling): Filling => ({
-  text: "",
-  list: "[]",
-  members: "{}",
-  [name]: lazy[name](),
-});
+/** Up to `most` fillings, no two alike, of which only the member `name` is made, when it is called. */
+export function fillingsOf(name: keyof Filling, size: number, { most, seed }: { most: number; seed: number }): (() => Filling)[] {
+  const all = contents[name](size).map((make) => () => ({ text: "", list: "[]", members: "{}", [name]: make() }));
+  const length = Math.min(most, all.length);
+  const [chosen = []] = fc.sample(fc.shuffledSubarray(all, { minLength: length, maxLength: length }), { seed, numRuns: 1 });
+  return chosen;
+}
