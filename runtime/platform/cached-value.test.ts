@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { noLog } from "../transports/http/testing/door.ts";
 import type { Bus } from "./bus.ts";
 import { openCachedValue } from "./cached-value.ts";
@@ -90,4 +90,31 @@ test("a failed read is followed by another one", async () => {
   await cached.refresh();
   expect(reads).toBe(3);
   cached.close();
+});
+
+test("after a failed read for a change, the value is not stale until the next sweep", async () => {
+  vi.useFakeTimers();
+  const state = { stored: 0, seen: 0, fails: false };
+  const warn = vi.fn();
+  let change = async () => {};
+  const cached = await openCachedValue({
+    name: "rows",
+    topic: "mappings",
+    bus: { on: (_: string, listener: () => Promise<void>) => (change = listener) } as unknown as Bus,
+    log: { ...noLog, warn },
+    read: async () => {
+      if (state.fails) throw new Error("the database is unavailable");
+      state.seen = state.stored;
+    },
+  });
+  state.stored = 1;
+  state.fails = true;
+  await expect(change()).rejects.toThrow("unavailable");
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(warn).toHaveBeenCalledTimes(1);
+  state.fails = false;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(state.seen).toBe(1);
+  cached.close();
+  vi.useRealTimers();
 });

@@ -1,6 +1,6 @@
 import type { Bus, Topic } from "./bus.ts";
 import type { Log } from "./log.ts";
-import { startLoop } from "./loop.ts";
+import { type Loop, startLoop } from "./loop.ts";
 
 interface CachedValueOptions {
   /** Name in the log: `routing`. */
@@ -21,10 +21,13 @@ export interface CachedValue {
   close(): void;
 }
 
+/** Pause after a failed read, in milliseconds: it may have been for a change. */
+const againMs = 1_000;
+
 /**
  * Reads immediately, and again after each change. Only one read runs at a time, so that an older result never replaces a
  * newer one. A read that is in progress may have missed a change, so callers of `refresh` wait for the next read, which they
- * share.
+ * share. A read that fails is repeated until one succeeds.
  */
 export async function openCachedValue({
   name,
@@ -36,7 +39,7 @@ export async function openCachedValue({
 }: CachedValueOptions): Promise<CachedValue> {
   let lastRead: Promise<void> = Promise.resolve();
   let nextRead: Promise<void> | null = null;
-  const refresh = () => {
+  const readNext = () => {
     if (nextRead) return nextRead;
     nextRead = lastRead
       .catch(() => {})
@@ -47,12 +50,33 @@ export async function openCachedValue({
     lastRead = nextRead;
     return nextRead;
   };
+  let sweeps: Loop | undefined;
+  let isFailing = false;
+  let again: ReturnType<typeof setTimeout> | undefined;
+  const refresh = () =>
+    readNext().catch((error) => {
+      clearTimeout(again);
+      again = setTimeout(() => sweeps?.wake(), againMs).unref();
+      throw error;
+    });
   for (const one of [topic].flat()) bus.on(one, refresh);
-  await refresh();
-  const sweeps = startLoop({
+  await readNext();
+  sweeps = startLoop({
     everyMs: sweepMs,
-    run: refresh,
-    onError: (error) => log.warn(`failed to reload the ${name}`, { error }),
+    run: async () => {
+      await readNext();
+      isFailing = false;
+    },
+    onError: (error) => {
+      // Once for each outage, although it may last for hours.
+      if (!isFailing) log.warn(`failed to reload the ${name}; retrying`, { error });
+      isFailing = true;
+      return { pauseMs: againMs };
+    },
   });
-  return { refresh, close: () => void sweeps.stop() };
+  const close = () => {
+    clearTimeout(again);
+    void sweeps?.stop();
+  };
+  return { refresh, close };
 }
