@@ -4,6 +4,7 @@ import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import { Failure, maxRetryAfterMs } from "../platform/retry.ts";
 import { admitProbes, type Breaker, closeBreaker, listBreakers, openBreaker, probeSoon, tryAsProbe } from "./queries.ts";
+import { Successes } from "./successes.ts";
 
 /** A model or a tracker account that many executions use, and that may fail for all of them. */
 export interface Target {
@@ -92,8 +93,7 @@ export class Breakers {
   readonly #options: BreakerOptions;
   #known: ReadonlyMap<string, Breaker> = new Map();
   #cache: { refresh(): Promise<void>; close(): void } | undefined;
-  /** Time of the last successful call of this replica, by effect and key; `performance.now()`. */
-  readonly #lastSuccesses = new Map<string, number>();
+  readonly #successes = new Successes();
   /** Time of the first failure of each postponed execution. */
   readonly #firstFailures = new Map<string, number>();
   /** The latest failure of each key that may have been caused by the issue itself. */
@@ -139,12 +139,14 @@ export class Breakers {
     const startedAt = performance.now();
     try {
       const result = await call();
-      await this.#answered(caller, target, true);
+      this.#firstFailures.delete(`${caller.id} ${target.key}`);
+      this.#successes.record(target, startedAt);
+      await this.#answered(caller, target);
       return result;
     } catch (error) {
       if (signal.aborted || !(error instanceof Failure)) throw error;
       if (!error.unavailable || (error.isRefusal && !target.mayRefuse)) {
-        await this.#answered(caller, target, false);
+        await this.#answered(caller, target);
         throw error;
       }
       throw await this.#failure(caller, target, error, startedAt);
@@ -169,7 +171,8 @@ export class Breakers {
     const firstFailure = this.#firstFailures.get(key) ?? startedAt;
     const known = this.#known.has(target.key);
     // Calls of other executions succeed, so only this execution fails or must wait.
-    if (this.#lastSuccess(target) > firstFailure && !known) return affectsAll ? new OutageError(null, failure) : failure;
+    if (this.#othersSucceed(target, startedAt, firstFailure) && !known)
+      return affectsAll ? new OutageError(null, failure) : failure;
     if (failure.isAmbiguous && !affectsAll && !known && !this.#othersFail(caller, target, failure)) return failure;
     if (this.#firstFailures.size >= maxRemembered) this.#firstFailures.clear();
     this.#firstFailures.set(key, firstFailure);
@@ -191,6 +194,15 @@ export class Breakers {
   }
 
   /**
+   * Whether a call of another execution has succeeded during this one, or has begun and succeeded since the first failure. One that
+   * began before may have been accepted before an outage: a model can take minutes for an answer.
+   */
+  #othersSucceed(target: Target, startedAt: number, firstFailure: number): boolean {
+    const last = this.#successes.last(target);
+    return last.endedAt > startedAt || last.startedAt > firstFailure;
+  }
+
+  /**
    * Whether an execution on another issue recently had an ambiguous failure, with no success since. If only one issue is
    * affected, its executions fail and are retried as usual. A refused credential stays refused, so its time does not matter.
    */
@@ -203,24 +215,15 @@ export class Breakers {
       previous !== undefined &&
       previous.issue !== issue &&
       (isRefusal || now - previous.at < ambiguousFailureMs) &&
-      this.#lastSuccess(target) < previous.at
+      this.#successes.last(target).endedAt < previous.at
     );
   }
 
   /** The server has responded. Even if it refused the call, it is available, unless it refused the credential of the target. */
-  async #answered(caller: Caller, target: Target, succeeded: boolean): Promise<void> {
-    if (succeeded) {
-      this.#firstFailures.delete(`${caller.id} ${target.key}`);
-      this.#lastSuccesses.set(`${target.effect} ${target.key}`, performance.now());
-    }
+  async #answered(caller: Caller, target: Target): Promise<void> {
     const effect = this.#known.get(target.key)?.effect;
     if (caller.probes === target.key || (effect !== undefined && (effect === "read" || target.effect === "write")))
       await this.#close(target.key);
-  }
-
-  #lastSuccess({ key, effect }: Target): number {
-    const at = (one: string) => this.#lastSuccesses.get(`${one} ${key}`) ?? Number.NEGATIVE_INFINITY;
-    return effect === "write" ? at("write") : Math.max(at("read"), at("write"));
   }
 
   async #close(key: string): Promise<void> {
