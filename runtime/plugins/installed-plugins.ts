@@ -62,14 +62,19 @@ export class InstalledPlugins {
     const { sql } = this.#deps;
     const [rows, versions] = await Promise.all([allPlugins(sql), allVersions(sql)]);
     const rowsById = new Map(rows.filter((row) => row.enabled && row.version !== null).map((row) => [row.id, row]));
+    const loadedPluginOf = (row: PluginRow) => {
+      const current = this.#loaded.get(row.id);
+      return current && loadsTheSame(row, current.row) ? current : undefined;
+    };
+    // Before all that takes long: by then, a process may have been quarantined or started again.
+    for (const row of rowsById.values()) {
+      const current = loadedPluginOf(row);
+      if (current) this.#followRow(current, row);
+    }
     for (const id of this.#loaded.keys()) if (!rowsById.has(id)) await this.#unload(id);
     for (const row of rowsById.values()) {
-      const current = this.#loaded.get(row.id);
-      if (current && loadsTheSame(row, current.row)) this.#followRow(current, row);
-      else {
-        const version = versions.find((one) => one.plugin_id === row.id && one.version === row.version);
-        if (version) await this.#loadInstalled(row, version, current);
-      }
+      const version = versions.find((one) => one.plugin_id === row.id && one.version === row.version);
+      if (version && !loadedPluginOf(row)) await this.#loadInstalled(row, version, this.#loaded.get(row.id));
     }
     for (const id of this.#refused.keys()) if (!rowsById.has(id)) this.#refused.delete(id);
   }
