@@ -9,8 +9,12 @@ export interface Approval {
   readonly ttlMs: number | null;
 }
 
-export const approvalOf = ({ staged, approve }: Pick<EffectivePolicy, "staged" | "approve">, ttlMs: number | null): Approval => ({
-  needs: (write) => staged.value || approve.value.some((pattern) => covers(pattern, write)),
+/** By the policy at the time of each write. */
+export const approvalOf = (policy: () => Pick<EffectivePolicy, "staged" | "approve">, ttlMs: number | null): Approval => ({
+  needs: (write) => {
+    const { staged, approve } = policy();
+    return staged.value || approve.value.some((pattern) => covers(pattern, write));
+  },
   ttlMs,
 });
 

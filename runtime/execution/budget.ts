@@ -68,12 +68,17 @@ export function runBudget(
   { sql, policies, settings, prices }: BudgetDeps,
 ): RunBudget {
   const { project_id } = execution;
-  const policy = policies.of(agentId, projectKeyOf(execution));
+  // An operator may change it during the run.
+  const policy = () => policies.of(agentId, projectKeyOf(execution));
   const startedAt = performance.now();
   let earlierMs: number | null = null;
-  const hasWindows = policy.day_tokens.value + policy.day_usd.value + policy.month_usd.value > 0;
+  let isReserved = false;
+  const hasWindows = () => {
+    const { day_tokens, day_usd, month_usd } = policy();
+    return day_tokens.value + day_usd.value + month_usd.value > 0;
+  };
   const exceededLimit = (member: "run_tokens" | "run_seconds" | "run_writes", used: number): string | null => {
-    const { value, level } = policy[member];
+    const { value, level } = policy()[member];
     if (value === 0 || used < value) return null;
     const noun = value === 1 ? nouns[member].slice(0, -1) : nouns[member];
     return `${value.toLocaleString("en")} ${noun} (${limitName(member, level)})`;
@@ -95,7 +100,7 @@ export function runBudget(
       return (
         exceededLimit("run_tokens", tokens) ??
         exceededLimit("run_seconds", seconds) ??
-        (refused ? exceededLimit("run_writes", policy.run_writes.value) : null)
+        (refused ? exceededLimit("run_writes", policy().run_writes.value) : null)
       );
     },
     exhaustedWriteLimit: (log, isWrite) => {
@@ -104,25 +109,29 @@ export function runBudget(
       return limit && `${noMoreWrites}the run has made its ${limit}.`;
     },
     reserve: async (request, signal) => {
-      if (!hasWindows) return;
+      if (!hasWindows()) return;
       const tokens = Math.ceil(JSON.stringify(request.messages).length / charactersPerToken) + answerTokens;
       const usd = prices.of(request.model, tokens - answerTokens, answerTokens) ?? 0;
       if (execution.is_released) {
         await reserveReleased(sql, settings, reservation(tokens, usd));
+        isReserved = true;
         return;
       }
       for (let waits = 0; ; waits++) {
         const exceeded = await reserve(sql, settings, reservation(tokens, usd));
+        isReserved = !exceeded;
         if (!exceeded) return;
         if (!exceeded.is_busy) throw new HoldExecution(holdOf(exceeded));
         await sleep(Math.min(1_000, 100 * 2 ** waits), signal);
       }
     },
     release: async () => {
-      if (hasWindows) await cancelReservation(sql, execution.id, execution.lease);
+      if (isReserved) await cancelReservation(sql, execution.id, execution.lease);
+      isReserved = false;
     },
     reportUnpriced: (model) => {
-      if (policy.day_usd.value + policy.month_usd.value > 0) prices.reportUnpriced(model);
+      const { day_usd, month_usd } = policy();
+      if (day_usd.value + month_usd.value > 0) prices.reportUnpriced(model);
     },
   };
 }

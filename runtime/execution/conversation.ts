@@ -38,8 +38,8 @@ interface ExecutionPart {
   readonly budget: RunBudget;
   /** Which of its writes wait for approval. */
   readonly approval: Approval;
-  /** Why it may not call tools that write; `null` if it may. */
-  readonly readOnly: string | null;
+  /** Why it may not call tools that write now; `null` if it may. */
+  readonly writeRefusal: () => string | null;
   /** Calls a service that executions share, and postpones the run while it is unavailable. */
   readonly guard: <T>(target: Target, call: () => Promise<T>) => Promise<T>;
   /** Whether the agent has no model of its own. */

@@ -45,7 +45,8 @@ export async function runExecution(initial: Run, options: RunDeps): Promise<RunO
     return { kind: "offered", to: offered_to };
   }
   const { execution, signal, limits } = run;
-  const policy = deps.policies.of(plan.agent_id, projectKeyOf(execution));
+  // An operator may change it during the run.
+  const policy = () => deps.policies.of(plan.agent_id, projectKeyOf(execution));
   const approval = approvalOf(policy, deps.approvalTtlMs);
   const outbox = deps.outbox.of(execution, plan.agent_id);
   const connectionFor = (source: string) => deps.connectionFor(source, execution, plan.agent_id);
@@ -60,7 +61,7 @@ export async function runExecution(initial: Run, options: RunDeps): Promise<RunO
       limits,
       budget: runBudget(execution, plan.agent_id, deps),
       approval,
-      readOnly: writeRefusal(execution.origin?.author ?? null, policy),
+      writeRefusal: () => writeRefusal(execution.origin?.author ?? null, policy()),
       guard: (target, call) => deps.breakers.guard(execution, target, signal, call),
       isDefaultModel: plan.model === deps.defaultModel,
       project: execution.project,
