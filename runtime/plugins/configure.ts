@@ -50,7 +50,10 @@ export async function configure(
         .trial({ name: id, bytes: new Uint8Array(bytes), manifest }, after)
         .catch(throwRefusalAs(({ code, message }) => fieldProblem("settings", refusedText(code, message))));
   }
-  await saveSettings(sql, id, Object.keys(after).length === 0 ? null : await deps.vault.seal(after, settingsPurpose(id)));
+  const sealed = Object.keys(after).length === 0 ? null : await deps.vault.seal(after, settingsPurpose(id));
+  const isSaved = await saveSettings(sql, { id, settings: row?.settings ?? null }, sealed);
+  // Its version may have started for seconds on trial.
+  if (!isSaved) throw problem("conflict", `The settings of ${id} were changed by another request meanwhile. Send yours again.`);
 }
 
 const refusedText = (code: string, message: string): string =>

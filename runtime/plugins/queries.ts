@@ -98,14 +98,22 @@ export async function setQuarantine(sql: Queryable, id: string, version: string,
     where id = ${id} and version = ${version} and quarantine_code is null`;
 }
 
-/** Stores settings, and ends a quarantine that other settings may have caused. */
-export async function saveSettings(sql: Queryable, id: string, settings: string | null): Promise<void> {
+/**
+ * Replaces the settings `before`, and ends a quarantine that other settings may have caused. `false` if the settings have changed
+ * meanwhile.
+ */
+export async function saveSettings(
+  sql: Queryable,
+  { id, settings: before }: Pick<PluginRow, "id" | "settings">,
+  settings: string | null,
+): Promise<boolean> {
   const causes = ["BAD_CONFIG", "SETUP_FAILED", "SETUP_TIMEOUT"];
-  await sql`
+  const result = await sql`
     update plugins set settings = ${settings}, updated_at = now(),
       quarantine_reason = case when quarantine_code = any(${causes}) then null else quarantine_reason end,
       quarantine_code = case when quarantine_code = any(${causes}) then null else quarantine_code end
-    where id = ${id}`;
+    where id = ${id} and settings is not distinct from ${before}`;
+  return result.count > 0;
 }
 
 /** Executions that wait for an account of these sources try it at once: other settings may have corrected the credential. */
