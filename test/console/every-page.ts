@@ -94,18 +94,13 @@ export function everyPage(opened: () => Opened): void {
     expect(tab.faults).toEqual([]);
   });
 
-  test.each([
-    ["light", 1280],
-    ["dark", 1280],
-    ["light", 360],
-    ["dark", 360],
-  ] as const)(
-    "%s, %i px: axe objects to nothing, nothing is wider than the screen, nothing moves while a page loads",
-    async (theme, width) => {
+  // Each page is loaded once for both: the colours change in place, as on a device in the evening.
+  test.each([1280, 360])(
+    "light and dark, %i px: axe objects to nothing, nothing is wider than the screen, nothing moves while a page loads",
+    async (width) => {
       const { world, tab } = opened();
       const seen = await openBeside(tab, world.service.url);
       await seen.page.setViewport({ width, height: 900 });
-      await seen.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
       await seen.wait();
       const runs = await world.service.get<{ id: string; event_id: string }[]>("/api/task-executions?subject=octo%2Fapp%231");
       const [one] = runs.body;
@@ -116,24 +111,41 @@ export function everyPage(opened: () => Opened): void {
         "agent/pm_default",
       ];
       const bad: string[] = [];
+      let theme: "light" | "dark" = "light";
+      const show = (next: "light" | "dark") => {
+        theme = next;
+        return seen.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+      };
       for (const path of [...pages, ...settings, ...own]) {
         await seen.open(`/console/${path}`);
         await seen.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
-        const wide = await seen.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-        if (wide > 0) bad.push(`${path}: ${wide} px too wide`);
-        // A table is read from top to bottom on a phone, not sideways.
-        const tables = await seen.page.$$eval(".scroll", (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
-        if (tables > 0) bad.push(`${path}: ${tables} tables scroll sideways`);
         for (const name of await repeatedNames(seen)) bad.push(`${path}: several buttons have the name ${name}`);
-        for (const one of [...(await seen.violations()), ...(await seen.moved())]) bad.push(`${path}: ${one}`);
-        const folder = process.env.TEST_PICTURES;
-        const name = `${path.replaceAll(/\W+/g, "-").slice(0, 40)}-${theme}-${width}`;
-        if (folder) await seen.page.screenshot({ path: `${folder}/${name}.png` as `${string}.png`, fullPage: true });
+        // It is loaded in the colours that the page before ended with.
+        for (const next of [theme, theme === "light" ? "dark" : "light"] as const) {
+          await show(next);
+          for (const fault of await faultsOf(seen)) bad.push(`${path}, ${theme}: ${fault}`);
+          const folder = process.env.TEST_PICTURES;
+          const name = `${path.replaceAll(/\W+/g, "-").slice(0, 40)}-${theme}-${width}`;
+          if (folder) await seen.page.screenshot({ path: `${folder}/${name}.png` as `${string}.png`, fullPage: true });
+        }
+        for (const one of await seen.moved()) bad.push(`${path}: ${one}`);
       }
       expect(bad).toEqual([]);
       await seen.page.close();
     },
   );
+}
+
+/** What does not fit on the screen, and what axe objects to. */
+async function faultsOf(seen: Tab): Promise<string[]> {
+  const wide = await seen.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  // A table is read from top to bottom on a phone, not sideways.
+  const tables = await seen.page.$$eval(".scroll", (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
+  return [
+    ...(wide > 0 ? [`${wide} px too wide`] : []),
+    ...(tables > 0 ? [`${tables} tables scroll sideways`] : []),
+    ...(await seen.violations()),
+  ];
 }
 
 /** The names that several buttons in rows of the page have: without its row, none of them says what it is about. */

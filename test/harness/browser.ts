@@ -159,7 +159,7 @@ async function clickIn(page: Page, selector: string): Promise<void> {
 
 /** The rules of WCAG 2.2 AA. They run in a separate JavaScript world, to which the page's policy does not apply. */
 async function violationsOf(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
   const found = await page.evaluate(async () => {
     const { axe: judge } = globalThis as unknown as { axe: { run(context: unknown, options: unknown): Promise<Result> } };
     const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
