@@ -15,7 +15,7 @@ interface Status {
   }[];
 }
 
-test("a frozen replica stays in the status and is called silent, and one that has stopped is no longer listed", {
+test.concurrent("a frozen replica stays in the status and is called silent, and one that has stopped is no longer listed", {
   timeout: 120_000,
   tags: ["postgres"],
 }, async () => {
@@ -63,7 +63,7 @@ test("a frozen replica stays in the status and is called silent, and one that ha
   }
 });
 
-test("a frozen replica stays in the status when another starts on its host, and one that was killed does not", {
+test.concurrent("a frozen replica stays in the status when another starts on its host, and one that was killed does not", {
   timeout: 120_000,
   tags: ["postgres"],
 }, async () => {

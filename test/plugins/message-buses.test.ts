@@ -18,7 +18,8 @@ const buses = [
 ] as const;
 
 for (const { name, need, start } of buses) {
-  describe(`the message bus ${name}`, { tags: [need] }, () => {
+  // The two beside each other, because most of their time is waiting. Each has its own broker and service.
+  describe.concurrent(`the message bus ${name}`, { tags: [need] }, () => {
     let folder: string;
     let broker: Broker;
     let world: World;
@@ -68,7 +69,7 @@ for (const { name, need, start } of buses) {
         { timeout: 45_000 },
       );
 
-    test("the status names a missing stream or queue of webhooks", { timeout: 120_000 }, async () => {
+    test("the status names a missing stream or queue of webhooks", { timeout: 120_000, concurrent: false }, async () => {
       const missing = `PLUGIN_QUEUE_${name.toUpperCase()}__INCOMING_${name === "nats" ? "STREAM" : "QUEUE"}`;
       await using other = await startWorld({ env: { ...env(), [missing]: "nowhere" } });
       await shows(
@@ -78,7 +79,7 @@ for (const { name, need, start } of buses) {
       );
     });
 
-    test("the status says that the broker refuses the password", { timeout: 120_000 }, async () => {
+    test("the status says that the broker refuses the password", { timeout: 120_000, concurrent: false }, async () => {
       await using other = await startWorld({ env: { ...env(), [`PLUGIN_QUEUE_${name.toUpperCase()}__PASSWORD`]: "wrong" } });
       await shows(
         "failed",
@@ -87,7 +88,7 @@ for (const { name, need, start } of buses) {
       );
     });
 
-    test("the status says that the broker is down, until it is back", { timeout: 120_000 }, async () => {
+    test("the status says that the broker is down, until it is back", { timeout: 120_000, concurrent: false }, async () => {
       await shows("ok", /no message waits/);
       await broker.kill();
       await shows("failed", /^receiving webhooks failed: .*127\.0\.0\.1.*; they wait in the queue$/);
@@ -95,7 +96,10 @@ for (const { name, need, start } of buses) {
       await shows("ok", /no message waits/);
     });
 
-    test("a webhook from the bus becomes a comment; one that is not signed is refused", { timeout: 60_000 }, async () => {
+    test("a webhook from the bus becomes a comment; one that is not signed is refused", {
+      timeout: 60_000,
+      concurrent: false,
+    }, async () => {
       await broker.send([opened(1, "another secret"), opened(2), { ...opened(3), webhook: "nowhere" }]);
       await eventually(() => comments(2).length === 1, { timeout: 40_000 });
       const { body } = await world.service.get<{ slug: string; outcome: string }[]>("/api/webhook-events");
@@ -105,7 +109,10 @@ for (const { name, need, start } of buses) {
 
     // Only RabbitMQ's streams can be down while their broker is up.
     if (name === "amqp")
-      test("the status names a stream that is down and the remedy, until it is back", { timeout: 120_000 }, async () => {
+      test("the status names a stream that is down and the remedy, until it is back", {
+        timeout: 120_000,
+        concurrent: false,
+      }, async () => {
         const start = broker.stopStream?.();
         const { body } = await world.service.webhook(issueOpened({ repo, number: 4 }));
         await shows("failed", /the stream signalbox\.events is down; if it stays down, restart RabbitMQ/);
@@ -116,6 +123,7 @@ for (const { name, need, start } of buses) {
 
     test(`${events} webhooks from the bus, with kills of the broker and the service: nothing lost, nothing twice`, {
       timeout: limit,
+      concurrent: false,
     }, async () => {
       const all = numbers(1_000, events);
       const sent = all.map((number) => opened(number));
@@ -129,6 +137,7 @@ for (const { name, need, start } of buses) {
 
     test(`${events} events to the bus, with kills of the broker and the service: each is there once`, {
       timeout: limit,
+      concurrent: false,
     }, async () => {
       const all = numbers(5_000, events);
       const ids: string[] = [];
