@@ -5,7 +5,8 @@ import { buildPlugin } from "../harness/plugin-bundle.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
-/** A queue in the memory of its process. */
+const versions = ["1.0.0", "1.1.0", "2.0.0"];
+/** A queue in the memory of its process. Its total is the number of its version, so that a reader knows which process answers. */
 const box = (version: string, name = "box") => `
   import { definePlugin } from "@signalbox/sdk";
   import { z } from "zod";
@@ -15,7 +16,7 @@ const box = (version: string, name = "box") => `
     setup: () => ({ queues: { ${name}: {
       about: "In memory.",
       publish: async (messages) => void got.push(...messages.filter(({ id }) => !got.some((one) => one.id === id))),
-      pending: async () => ({ items: got, total: got.length }),
+      pending: async () => ({ items: got, total: ${versions.indexOf(version)} }),
       take: async () => got,
       ack: async () => true,
       expire: async () => {},
@@ -60,6 +61,11 @@ test("a plugin's queue is used from approval to removal, by every replica, witho
     // An upgrade starts another process without data; it receives only later messages.
     const upgraded = await first.post<{ version: string }>("/api/plugins", (await build("1.1.0")).body);
     expect(upgraded.body.version).toBe("1.1.0");
+    const runs = async (version: string) => {
+      const answers = await Promise.all(services.map(pending));
+      return answers.every(({ headers }) => headers.get("x-total-count") === String(versions.indexOf(version)));
+    };
+    await eventually(() => runs("1.1.0"));
     await eventually(async () => expect(await held(services)).toEqual([]));
     const third = await events();
     await eventually(async () => expect((await held(services)).sort()).toEqual(third.sort()));
