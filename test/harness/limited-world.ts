@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect } from "vitest";
-import { issueCommented } from "./alpha-payloads.ts";
-import { type ExecutionSeen, eventually, waitForExecutions } from "./wait.ts";
+import { issueCommented, issueEdited } from "./alpha-payloads.ts";
+import { type ExecutionSeen, eventually, hourLasts, waitForExecutions } from "./wait.ts";
 import { callOf, roundsOf, startWorld, type World } from "./world.ts";
 
 /** Tokens of each model answer. */
 export const usage = { prompt_tokens: 60, completion_tokens: 40 };
 
 /** How long the run of an edit waits for further edits, in milliseconds. */
-export const debounceMs = 1_000;
+const debounceMs = 1_000;
 
 export interface Seen extends ExecutionSeen {
   readonly held_reason: string | null;
@@ -41,6 +41,7 @@ export function limitedWorld() {
     },
     send,
     project: async (policy: object): Promise<string> => {
+      await hourLasts(30);
       const repo = `octo/budget-${++projects}`;
       const made = await world.service.post("/api/projects", { name: repo, source: "alpha", source_project_id: repo, policy });
       expect(made.status).toBe(201);
@@ -63,6 +64,23 @@ export function limitedWorld() {
       world.model.answerWith({ when: `${repo}#\\d+\\.`, reply: { raw: { model, choices, usage } }, times });
     },
     comment: (repo: string, number: number, text: string) => send(issueCommented({ repo, number, comment: text })),
+    /**
+     * Sends edits of one issue. If the machine holds one up for so long that the run of the edit before may have begun, sends those
+     * of another issue.
+     */
+    editInARow: async (repo: string, count: number) => {
+      for (let number = 1; ; number++) {
+        const events: string[] = [];
+        let inTime = true;
+        for (let n = 1, before = performance.now(); n <= count; n++) {
+          const began = performance.now();
+          events.push((await send(issueEdited({ repo, number, title: `Title ${n}` }))).event_id);
+          inTime &&= performance.now() - before < debounceMs;
+          before = began;
+        }
+        if (inTime) return { number, events };
+      }
+    },
     event: async (id: string) => (await world.service.get<{ outcome: string; reason: string }>(`/api/webhook-events/${id}`)).body,
   };
 }

@@ -36,6 +36,15 @@ export async function eventually<T>(
   throw error;
 }
 
+const hourMs = 3_600_000;
+
+/**
+ * Waits for the next hour if this one ends within so many seconds. Budgets of an hour, a day or a month begin again with it, so a
+ * test could count in two of them.
+ */
+export const hourLasts = (seconds: number): Promise<boolean> =>
+  eventually(() => hourMs - (Date.now() % hourMs) > seconds * 1_000, { timeout: seconds * 1_000 + 5_000 });
+
 /** An execution in `GET /api/task-executions`, with the members that tests wait for. */
 export interface ExecutionSeen {
   readonly waiting_for?: string | null;

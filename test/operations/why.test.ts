@@ -4,7 +4,7 @@ import { issueEdited, issueOpened } from "../harness/alpha-payloads.ts";
 import { childrenOf } from "../harness/child-processes.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
 import { buildTickets } from "../harness/tickets-plugin.ts";
-import { eventually } from "../harness/wait.ts";
+import { eventually, hourLasts } from "../harness/wait.ts";
 import { login, startWorld, type World } from "../harness/world.ts";
 
 /** One call answers each question of an operator, in words. */
@@ -19,6 +19,7 @@ beforeAll(async () => {
     env: { EXECUTION_RETRY_LIMIT: "0", UPDATE_DEBOUNCE_SECONDS: "0", PLUGIN_TICKETS__WEBHOOK_SECRET: ticketSecret },
   });
   const { service } = world;
+  await hourLasts(60);
   const mapping = { source: "alpha", event_name: "issues", action: "locked", canonical_trigger: "issue.locked" };
   await service.post("/api/tasks/sources", mapping);
   const tight = { name: "Tight", source: "alpha", source_project_id: "octo/tight", policy: { issue_runs_per_hour: 1 } };

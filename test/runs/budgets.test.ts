@@ -1,13 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { issueEdited, issueOpened } from "../harness/alpha-payloads.ts";
-import { by, debounceMs, limitedWorld, type Seen, usage } from "../harness/limited-world.ts";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { by, limitedWorld, type Seen, usage } from "../harness/limited-world.ts";
 import { eventually } from "../harness/wait.ts";
 import { issueOf, textsOf } from "../harness/world.ts";
 
 const limited = limitedWorld();
-const { project, send, only, heldOrSucceeded, answerWithUsage, comment, event } = limited;
+const { project, send, only, heldOrSucceeded, answerWithUsage, comment, editInARow, event } = limited;
 
 describe("limits of one run end it by an answer that says so", () => {
   test.concurrent("tokens", async () => {
@@ -168,12 +168,7 @@ test("after kill -9 in a burst, the budget holds, and each waiting execution run
   const sent = await Promise.all(Array.from({ length: 30 }, (_, n) => send(issueOpened({ repo, number: n + 1 }))));
   await eventually(() => about() >= 3);
   const edited = await project({});
-  let [number, edits, began] = [0, [] as { event_id: string }[], Number.NEGATIVE_INFINITY];
-  // Until the machine holds none of them up for longer than the first one waits.
-  while (performance.now() - began >= debounceMs) {
-    [number, began] = [number + 1, performance.now()];
-    edits = await Promise.all([1, 2, 3].map((n) => send(issueEdited({ repo: edited, number, title: `Title ${n}` }))));
-  }
+  const edits = await editInARow(edited, 3);
   await service.kill();
   const underWay = 16;
   await service.restart();
@@ -196,9 +191,9 @@ test("after kill -9 in a burst, the budget holds, and each waiting execution run
   for (const { event_id } of sent) await only(event_id, "succeeded");
   for (const n of sent.keys()) expect(textsOf(tracker, repo, n + 1).filter((text) => text === "Done.")).toHaveLength(1);
   // An execution that waited for further changes when the process died is also a single run.
-  const ends = await Promise.all(edits.map(({ event_id }) => only(event_id)));
+  const ends = await Promise.all(edits.events.map((event_id) => only(event_id)));
   expect(ends.map(({ state }) => state).sort()).toEqual(["cancelled", "cancelled", "succeeded"]);
-  expect(textsOf(tracker, edited, number)).toEqual(["Done."]);
+  expect(textsOf(tracker, edited, edits.number)).toEqual(["Done."]);
 });
 
 test("budgets of the whole service count every project, also after a crash", {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { issueClosed, issueCommented, issueDeleted, issueEdited, issueOpened } from "../harness/alpha-payloads.ts";
-import { debounceMs, limitedWorld } from "../harness/limited-world.ts";
+import { limitedWorld } from "../harness/limited-world.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { issueOf, textsOf } from "../harness/world.ts";
 
 const limited = limitedWorld();
-const { project, send, only, comment, event } = limited;
+const { project, send, only, comment, editInARow, event } = limited;
 
 describe("commands and order", () => {
   test.concurrent("/retry restarts the last failed execution of the issue, and says so", async () => {
@@ -128,17 +128,7 @@ describe("commands and order", () => {
 
   test.concurrent("edits in a row make one run with all changes; comments are not joined", async () => {
     const repo = await project({});
-    let [number, events, inTime] = [0, [] as string[], false];
-    // A run begins if the machine holds the next edit up for longer than it waits: then those of another issue are sent.
-    while (!inTime) {
-      [number, events, inTime] = [number + 1, [], true];
-      for (let n = 1, before = performance.now(); n <= 5; n++) {
-        const began = performance.now();
-        events.push((await send(issueEdited({ repo, number, title: `Title ${n}` }))).event_id);
-        inTime &&= performance.now() - before < debounceMs;
-        before = began;
-      }
-    }
+    const { number, events } = await editInARow(repo, 5);
     const states = await Promise.all(events.map((event_id) => only(event_id)));
     expect(states.map(({ state }) => state)).toEqual([...Array(4).fill("cancelled"), "succeeded"]);
     expect(states[0]?.reason).toBe(`superseded by event ${events[1]}`);

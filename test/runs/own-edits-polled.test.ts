@@ -42,6 +42,8 @@ function script(request: ChatRequest) {
 
 /** The name by which each tracker polls the project of these issues. */
 const projects: Readonly<Record<Source, string>> = { alpha: repo, beta: betaProject, gamma: "APP", delta: deltaProject };
+/** Where an issue can have reactions. */
+const withReactions: readonly Source[] = ["alpha", "beta"];
 const triggers = ["issue.updated", "issue.commented"];
 const names: Readonly<Record<Source, readonly (readonly [string, string | null])[]>> = {
   alpha: [
@@ -106,19 +108,22 @@ test.each(cases.map((one, at) => ({ ...one, number: 31 + at })))(
     describes = given.describes;
     let answer = () => {};
     thinking = new Promise((done) => (answer = done));
-    const runs = sources.map((source) => {
-      const issue = newIssue(trackers, source, number, "Since Monday.", hourAgo());
-      return runOn<{ id: string; state: string; subject: string }>(service, source, issue);
-    });
-    // Longer than a run takes before its issue shows that it is working.
-    await new Promise((done) => setTimeout(done, 3_500));
+    const issues = sources.map((source) => ({ source, ...newIssue(trackers, source, number, "Since Monday.", hourAgo()) }));
+    const runs = issues.map((issue) => runOn<{ id: string; state: string; subject: string }>(service, issue.source, issue));
+    const running = async () => (await service.get<{ id: string }[]>("/api/task-executions?state=running")).body;
+    await eventually(async () => (await running()).length === sources.length);
+    // The issue shows that the run is working.
+    await eventually(() =>
+      issues.every(({ source, comments }) => {
+        if (given.presence === "comment") return comments().length > 0;
+        return !withReactions.includes(source) || signsOf(source, number).includes("eyes");
+      }),
+    );
     const polls = await Promise.all(sources.map(pollerOf));
     const pollAll = () => Promise.all(polls.map((poll) => poll()));
     await pollAll();
     if (given.cancelled) {
-      const underWay = (await service.get<{ id: string }[]>("/api/task-executions?state=running")).body;
-      expect(underWay).toHaveLength(sources.length);
-      for (const { id } of underWay) expect((await service.post(`/api/task-executions/${id}/cancel`)).status).toBe(200);
+      for (const { id } of await running()) expect((await service.post(`/api/task-executions/${id}/cancel`)).status).toBe(200);
     } else answer();
     const ended = await Promise.all(runs);
     expect(ended.map(({ state }) => state)).toEqual(sources.map(() => (given.cancelled ? "cancelled" : "succeeded")));

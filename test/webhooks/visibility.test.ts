@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Model, startModel } from "../../examples/demo/model.ts";
 import { type BetaTracker, startTracker } from "../../plugins/beta/test-tracker.ts";
 import { type Service, startService } from "../harness/service.ts";
-import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { eventually, hourLasts, waitForExecutions } from "../harness/wait.ts";
 import type { Receipt } from "../harness/webhooks.ts";
 import { plainScript } from "../harness/world.ts";
 
@@ -79,6 +79,7 @@ describe("an internal note", () => {
       return tracker.notes.slice(before);
     };
     const approve = async (id: string) => expect((await service.post(`/api/task-executions/${id}/approve`, {})).status).toBe(200);
+    await hourLasts(30);
     for (const notes of [
       await written({ presence: "comment" }, "succeeded"),
       await written({ staged: true }, "waiting", approve),
