@@ -4,11 +4,13 @@ import { isDeadlock, isUniqueViolation } from "../platform/database/client.ts";
 import { type Loop, type Pause, startLoop } from "../platform/loop.ts";
 import { sleep } from "../platform/retry.ts";
 import { type AttemptDeps, attemptExecution } from "./attempt.ts";
+import { ClaimPace, isBusy } from "./claim-pace.ts";
 import { FairShare, type Owners } from "./fair-share.ts";
 import { Lease } from "./lease.ts";
 import { releaseExpired } from "./lease-queries.ts";
 import { LeasedExecutions } from "./leased-executions.ts";
 import type { LiveWorkers } from "./live-workers.ts";
+import { Overflow } from "./overflow.ts";
 import { type ClaimedExecution, type ClaimRequest, claimExecutions, nextDue } from "./queries.ts";
 import { groupedWrites } from "./steps/grouped-writes.ts";
 import { windowMsOf } from "./write-window.ts";
@@ -23,20 +25,12 @@ interface QueueOptions extends Omit<AttemptDeps, "write" | "writeAgain"> {
   readonly onlyProcess: boolean;
   readonly breakers: Breakers;
   readonly workers: LiveWorkers;
+  /** Lets other replicas claim. */
+  readonly wakeOthers: () => void;
 }
 
 /** Maximum number of executions in one claim, so that a replica that has just started leaves some to the others. */
 const maxClaimed = 64;
-/**
- * While more executions wait than there are slots, a claim waits this long for a quarter of the slots (at most 32) to become free,
- * in milliseconds: a claim of many costs little more than a claim of one.
- */
-const gatherMs = 5;
-const maxGathered = 32;
-/** From this number of running executions on, a worker is busy. */
-const busyExecutions = 32;
-/** Minimum time between two claims of a busy worker, in milliseconds. */
-const claimIntervalMs = 20;
 /** Maximum sleep between two looks at the queue, in case a wake-up is lost. */
 const sweepMs = 5_000;
 const minSleepMs = 20;
@@ -61,20 +55,20 @@ class ExecutionQueue {
   readonly #stopping = new AbortController();
   #claims: Loop | null = null;
   #renewals: Loop | null = null;
+  readonly #pace: ClaimPace;
   readonly #share: FairShare;
+  readonly #overflow: Overflow;
   /** The last look found free slots and no due execution, so the end of an execution needs no new claim. */
   #idle = false;
-  /** The last claim filled all slots, so further executions probably wait. */
-  #isFull = false;
-  /** When the last claim was sent, by `performance.now()`. */
-  #claimedAt = Number.NEGATIVE_INFINITY;
   /** Next sleep while executions are due but none can be claimed. */
   #recheckMs = minSleepMs;
 
   constructor(options: QueueOptions) {
     this.#options = options;
     this.#windowMs = windowMsOf(options.leaseSeconds);
+    this.#pace = new ClaimPace(options.concurrency);
     this.#share = new FairShare(options.concurrency);
+    this.#overflow = new Overflow(options.wakeOthers);
     this.#deps = { ...options, ...groupedWrites(options) };
     this.#leased = new LeasedExecutions({
       ...options,
@@ -105,13 +99,17 @@ class ExecutionQueue {
   }
 
   readonly running = (): number => this.#leased.size;
-  /** Whether it runs fewer executions than it may. */
-  readonly hasFreeSlots = (): boolean => this.#leased.size < this.#options.concurrency;
 
-  /** Claims now, because executions wait. `newcomer`: their project and author, if known. */
-  wake(newcomer?: Owners): void {
-    if (newcomer) this.#share.makeRoomFor(newcomer);
+  /** Claims now, because executions wait. */
+  wake(): void {
     this.#claims?.wake();
+  }
+
+  /** Claims executions that this replica has stored, or lets others claim them. `newcomer`: their project and author, if known. */
+  takeStored(newcomer?: Owners): void {
+    if (newcomer) this.#share.makeRoomFor(newcomer);
+    this.#overflow.add(this.#hasFreeSlots());
+    this.wake();
   }
 
   /**
@@ -141,6 +139,10 @@ class ExecutionQueue {
     await this.#renewals?.stop();
   }
 
+  #hasFreeSlots(): boolean {
+    return this.#leased.size < this.#options.concurrency;
+  }
+
   #claimFailed(error: unknown): Pause {
     // Another replica claimed the same subject first, or both waited for each other's locks: claim again.
     if (isUniqueViolation(error) || isDeadlock(error)) return { pauseMs: 0 };
@@ -165,28 +167,30 @@ class ExecutionQueue {
     const { log, concurrency, breakers } = this.#options;
     this.#idle = false;
     await this.#leased.release().catch((error) => log.warn("failed to release interrupted executions", { error }));
-    await this.#gather();
+    const waitMs = this.#pace.waitMs(this.#leased.size);
+    if (waitMs > 0) await sleep(waitMs, this.#stopping.signal).catch(() => {});
     // A stop may have begun meanwhile: the executions that it interrupted must not be claimed again here.
     const free = this.#stopping.signal.aborted ? 0 : Math.min(maxClaimed, concurrency - this.#leased.size);
     if (free <= 0) return sweepMs;
     const claimed = await this.#claimInto(free);
     if (claimed === free) return 0;
-    if (claimed > 0 && (isWoken() || breakers.any || this.#leased.size >= busyExecutions)) return minSleepMs;
+    if (claimed > 0 && (isWoken() || breakers.any || isBusy(this.#leased.size))) return minSleepMs;
     return this.#untilDue(claimed);
   }
 
   /** Claims at most this many executions and starts them. Returns their number. */
   async #claimInto(free: number): Promise<number> {
     const { sql, leaseSeconds } = this.#options;
-    const askedAt = performance.now();
-    this.#claimedAt = askedAt;
+    const askedAt = this.#pace.startClaim();
+    const endOverflow = this.#overflow.startClaim();
     const claimedExecutions = await claimExecutions(sql, this.#request(free));
     for (const execution of claimedExecutions) {
       if (execution.state === "running") this.#start(execution, new Lease(leaseSeconds, askedAt));
       else await this.#options.onHeld(execution);
     }
+    endOverflow(claimedExecutions.length < free, this.#hasFreeSlots());
     this.#share.recordClaim(claimedExecutions, this.#leased.executions());
-    this.#isFull = claimedExecutions.length === free;
+    this.#pace.recordClaim(claimedExecutions.length === free);
     if (claimedExecutions.length > 0) this.#recheckMs = minSleepMs;
     return claimedExecutions.length;
   }
@@ -206,16 +210,6 @@ class ExecutionQueue {
     const again = this.#recheckMs;
     this.#recheckMs = Math.min(maxRecheckMs, 2 * again);
     return Math.min(again, Math.max(minSleepMs, probe ?? again));
-  }
-
-  /** Waits a moment for more free slots, if the next claim would take few, and a busy worker for the next claim's time. */
-  async #gather(): Promise<void> {
-    const { concurrency } = this.#options;
-    const free = concurrency - this.#leased.size;
-    const isShort = this.#isFull && free > 0 && free < Math.min(maxGathered, Math.floor(concurrency / 4));
-    const untilNextMs = this.#leased.size >= busyExecutions ? this.#claimedAt + claimIntervalMs - performance.now() : 0;
-    const waitMs = Math.max(isShort ? gatherMs : 0, untilNextMs);
-    if (waitMs > 0) await sleep(waitMs, this.#stopping.signal).catch(() => {});
   }
 
   /**

@@ -9,6 +9,7 @@ import { startQueue as start } from "../execution/queue.ts";
 import { startWriteChecks } from "../execution/write-checks.ts";
 import { startExpiry } from "../executions/proposals/expiry.ts";
 import { watchConnectedAgents } from "../gateway/connected-agents.ts";
+import { batch } from "../platform/database/batch.ts";
 import { settingsPolicy } from "../policy/settings.ts";
 import type { ConversationParts } from "./conversation.ts";
 import { type Core, concurrencyOf } from "./core.ts";
@@ -24,6 +25,16 @@ export const retriesOf = ({ config }: Core) => ({
   retryLimit: config.EXECUTION_RETRY_LIMIT,
   retryDelaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS,
 });
+
+/** Lets other replicas claim executions. Events that arrive while a message is sent share the next one. */
+export function wakeOthersOf({ log, bus }: Core): () => void {
+  const publish = async (all: null[]) => {
+    await bus.publish("queue");
+    return all;
+  };
+  const wake = batch(publish, { maxItems: Number.POSITIVE_INFINITY, concurrency: 1 });
+  return () => void wake(null).catch((error) => log.warn("failed to wake other replicas", { error }));
+}
 
 /** Finds workers that have ended, if a listening connection is a separate session of the server. */
 async function openWorkers({ config, database, log, shutdown }: Core): Promise<LiveWorkers> {
@@ -65,6 +76,7 @@ export async function startQueue(core: Core, { connections, standings }: Plugins
     policies,
     breakers,
     workers,
+    wakeOthers: wakeOthersOf(core),
     presence,
     approvalTtlMs: config.APPROVAL_TTL_DAYS === 0 ? null : Math.min(config.APPROVAL_TTL_DAYS, 36_500) * 86_400_000,
     connectionFor,

@@ -1,11 +1,10 @@
 import { runCommand } from "../executions/commands.ts";
 import { forgetWrites } from "../own-writes/queries.ts";
-import { batch } from "../platform/database/batch.ts";
 import { createEvaluator } from "../platform/evaluator.ts";
 import { startLoop } from "../platform/loop.ts";
 import { DeferredWebhooks } from "../webhooks/deferred/defer.ts";
 import { readDeferred } from "../webhooks/deferred/read.ts";
-import { Dispatcher, type DispatcherOptions } from "../webhooks/dispatch.ts";
+import { Dispatcher } from "../webhooks/dispatch.ts";
 import { openMappingRules } from "../webhooks/mapping-rules.ts";
 import { createPreviousSecrets } from "../webhooks/previous-secret.ts";
 import { compressesWithLz4 } from "../webhooks/queries.ts";
@@ -14,7 +13,7 @@ import { createRefusals } from "../webhooks/refusals.ts";
 import { openRouting } from "../webhooks/routing.ts";
 import { type Core, concurrencyOf } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
-import type { Queue } from "./queue.ts";
+import { type Queue, wakeOthersOf } from "./queue.ts";
 
 const forgetEveryMs = 60_000;
 
@@ -34,7 +33,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
     policies: core.policies,
     warn,
     log,
-    wake: wakerOf(core, queue),
+    wake: queue ? (newcomer) => queue.takeStored(newcomer) : wakeOthersOf(core),
     stored: database.stored,
     cancelled: (ids) => void endAll(core, ids),
     carryOut: config.COMMANDS_ENABLED ? runCommand : null,
@@ -79,22 +78,6 @@ function startForgetting({ sql, log }: Core): () => Promise<void> {
 }
 
 export type Webhooks = Awaited<ReturnType<typeof openWebhooks>>;
-
-/**
- * Called when executions were queued. Wakes the other replicas only if this one has no free slot. Events that arrive while a
- * message is sent share the next one.
- */
-function wakerOf({ log, bus }: Core, queue: Queue): DispatcherOptions["wake"] {
-  const publish = async (all: null[]) => {
-    await bus.publish("queue");
-    return all;
-  };
-  const wakeOthers = batch(publish, { maxItems: Number.POSITIVE_INFINITY, concurrency: 1 });
-  return (newcomer) => {
-    queue?.wake(newcomer);
-    if (!queue?.hasFreeSlots()) wakeOthers(null).catch((error) => log.warn("failed to wake other replicas", { error }));
-  };
-}
 
 /** Ends running executions that were cancelled, on every replica, which frees their subjects. */
 async function endAll({ log, bus }: Core, ids: readonly string[]): Promise<void> {
