@@ -1,6 +1,8 @@
-import type { Target } from "./breakers.ts";
-
-type Call = Pick<Target, "key" | "effect">;
+/** The target of a call. */
+interface Call {
+  readonly key: string;
+  readonly effect: "read" | "write";
+}
 
 /** Times by `performance.now()`. */
 interface Success {

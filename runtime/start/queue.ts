@@ -52,8 +52,7 @@ export async function startQueue(core: Core, { connections, standings }: Plugins
   shutdown.add(() => connected.close());
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
   const connectionFor = connections.forExecution;
-  const trackerUpdates = config.TRACKER_UPDATES_ENABLED;
-  const shared = { sql, log, warn, leaseSeconds, connectionFor, trackerUpdates };
+  const shared = { sql, log, warn, leaseSeconds, connectionFor, trackerUpdates: config.TRACKER_UPDATES_ENABLED };
   const presence = startPresence({ ...shared, bus, policies, outbox: conversation.outbox });
   const notices = startNotices(shared);
   const breakers = await openBreakers({
