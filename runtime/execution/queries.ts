@@ -93,12 +93,15 @@ export interface ClaimRequest {
  */
 export async function claimExecutions(sql: Sql, request: ClaimRequest): Promise<ClaimedExecution[]> {
   const rows = await sql<(Omit<ClaimedExecution, "unreadable"> & { packed_content: Uint8Array | null })[]>`
+    with claimed as materialized (
+      select * from claim_executions(${request.worker}, ${request.maxExecutions}, ${request.leaseSeconds}, ${JSON.stringify(request.limits)}::text::jsonb,
+        ${request.share}, ${request.leasedExecutions.flatMap(({ source, project }) => (project === null ? [] : [`${source}:${project}`]))}::text[],
+        ${request.leasedExecutions.flatMap(({ author }) => author ?? [])}::text[])
+    )
     select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, packed_content, changes, attempts,
       failures, deaths, handovers, lease, state, author, author_standing, held_reason, held_until, released_at is not null as is_released, dry_run, overrides,
       w.task_version, w.agent_version, w.probes, w.place, w.origin
-    from claim_executions(${request.worker}, ${request.maxExecutions}, ${request.leaseSeconds}, ${JSON.stringify(request.limits)}::text::jsonb,
-      ${request.share}, ${request.leasedExecutions.flatMap(({ source, project }) => (project === null ? [] : [`${source}:${project}`]))}::text[],
-      ${request.leasedExecutions.flatMap(({ author }) => author ?? [])}::text[]) c, claimed_with(c.id, c.event_id, c.task_id, c.agent_id) w`;
+    from claimed left join claimed_with(array(select id from claimed)) w using (id)`;
   return rows.map(({ packed_content, ...row }) => ({ ...row, ...textOf(row.content, packed_content) }));
 }
 

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 4942056f6d95ef05
+-- Made from 56708a81828339d0
 
 create extension if not exists vector;
 
@@ -13,6 +13,23 @@ AS $function$
 begin
   insert into budget_usage as u (scope, hour_runs, day_tokens, day_usd, month_usd)
   select scope, runs, tokens, usd, usd from unnest(given) scope order by scope
+  on conflict (scope) do update set
+    hour_runs = case when u.hour = excluded.hour then u.hour_runs else 0 end + excluded.hour_runs, hour = excluded.hour,
+    day_tokens = case when u.day = excluded.day then u.day_tokens else 0 end + excluded.day_tokens,
+    day_usd = case when u.day = excluded.day then u.day_usd else 0 end::numeric + excluded.day_usd::numeric, day = excluded.day,
+    month_usd = case when u.month = excluded.month then u.month_usd else 0 end::numeric + excluded.month_usd::numeric, month = excluded.month;
+end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION add_usages(scopes text[], runs integer[], tokens bigint[], usd double precision[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+begin
+  insert into budget_usage as u (scope, hour_runs, day_tokens, day_usd, month_usd)
+  select g.scope, g.runs, g.tokens, g.usd, g.usd from unnest(scopes, runs, tokens, usd) g (scope, runs, tokens, usd) order by g.scope
   on conflict (scope) do update set
     hour_runs = case when u.hour = excluded.hour then u.hour_runs else 0 end + excluded.hour_runs, hour = excluded.hour,
     day_tokens = case when u.day = excluded.day then u.day_tokens else 0 end + excluded.day_tokens,
@@ -266,6 +283,28 @@ begin
       (select a.xmin::text from agents a where a.id = agent),
       (select b.key from breakers b where b.probe = execution limit 1)
     from (select) one left join webhook_events w on w.id = event;
+end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION claimed_with(executions uuid[])
+ RETURNS TABLE(id uuid, place json, origin json, task_version text, agent_version text, probes text)
+ LANGUAGE plpgsql
+ ROWS 100
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+begin
+  return query
+    select x.id,
+      case when w.id is not null then json_build_object('private', w.private, 'thread', w.thread, 'comment', w.comment,
+        'incomplete', w.incomplete, 'traceparent', w.traceparent) end,
+      case when w.id is not null then json_build_object('author', w.author, 'occurred_at', w.occurred_at,
+        'received_at', w.received_at) end,
+      (select t.xmin::text from tasks t where t.id = x.task_id),
+      (select a.xmin::text from agents a where a.id = x.agent_id),
+      (select b.key from breakers b where b.probe = x.id limit 1)
+    from task_executions x left join webhook_events w on w.id = x.event_id
+    where x.id = any(executions);
 end
 $function$
 ;
@@ -1089,7 +1128,7 @@ create table own_writes (
   done_at timestamp with time zone,
   explained uuid,
   constraint own_writes_pkey PRIMARY KEY (step_id)
-);
+) with (fillfactor=50);
 CREATE INDEX own_writes_mark ON own_writes USING btree (mark);
 CREATE INDEX own_writes_subject ON own_writes USING btree (subject, at);
 
@@ -1682,8 +1721,11 @@ begin
       from judged j where e.id = j.id
       returning e.*
     ), counted as (
-      select add_usage(array_remove(array['issue ' || j.subject, case when j.is_stranger then 'author ' || j.author end], null), 1, 0, 0)
-      from judged j where j.member is null and j.begins and (j.subject is not null or j.is_stranger) order by j.subject
+      select add_usages(array_agg(s.scope), array_agg(s.runs), array_agg(0::bigint), array_agg(0::float8)) from (
+        select o.scope, count(*)::integer as runs from judged j
+        cross join lateral (values ('issue ' || j.subject), (case when j.is_stranger then 'author ' || j.author end)) o (scope)
+        where j.member is null and j.begins and o.scope is not null group by o.scope) s
+      having count(*) > 0
     )
     select c.* from claimed c where (select count(*) from counted) >= 0;
 end

@@ -5,6 +5,8 @@
 export const withoutPolicy: readonly string[] = [
   `create or replace function add_usage(given text[], runs integer, tokens bigint, usd double precision) returns void
    language sql as $$ select $$`,
+  `create or replace function add_usages(scopes text[], runs integer[], tokens bigint[], usd double precision[]) returns void
+   language sql as $$ select $$`,
   `create or replace function claim_executions(
      worker text, most integer, lease_seconds double precision, limits jsonb, share integer, busy_projects text[], busy_authors text[]
    ) returns setof task_executions

@@ -53,7 +53,7 @@ function usageOf(sql: Queryable, changes: readonly Change[]) {
       join leased h on h.id = a.execution_id left join reconciled s on s.execution_id = h.id
       cross join lateral unnest(array_append(coalesce(s.scopes, a.scopes), 'issue ' || h.subject)) scope where scope is not null group by scope
     ), used as (
-      select add_usage(array[scope], 0, tokens, usd) from spent order by scope
+      select add_usages(array_agg(scope), array_agg(0), array_agg(tokens), array_agg(usd)) from spent having count(*) > 0
     )`;
   return { use, counted: sql`where (select count(*) from used) >= 0` };
 }
