@@ -37,6 +37,9 @@ const [smallest, largest] = [200, 100_000];
  */
 const levelFor = (kind: Kind, bytes: number) => (kind === "prompt" && bytes <= 16_000 ? 6 : 3);
 
+/** Bytes for which deflate reserves memory at a time. Most packed texts are shorter; the default of 16 KB takes a tenth longer. */
+const chunkSize = 4_096;
+
 /** A packed UTF-8 text; `undefined` if it is better stored unpacked. */
 export function pack(kind: Kind, text: Uint8Array): Buffer | undefined {
   if (text.length < smallest || text.length > largest) return undefined;
@@ -45,6 +48,7 @@ export function pack(kind: Kind, text: Uint8Array): Buffer | undefined {
   const packed = deflateRawSync(text, {
     dictionary: dictionaries[number].subarray(headerBytes),
     level: levelFor(kind, text.length),
+    chunkSize,
   });
   return packed.length + 1 < text.length ? Buffer.concat([Buffer.of(number), packed]) : undefined;
 }
