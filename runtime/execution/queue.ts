@@ -60,6 +60,8 @@ class ExecutionQueue {
   readonly #overflow: Overflow;
   /** The last look found free slots and no due execution, so the end of an execution needs no new claim. */
   #idle = false;
+  /** The last claim left slots free, so the next run of the loop looks for what is due, unless it is woken before. */
+  #looksNext = false;
   /** Next sleep while executions are due but none can be claimed. */
   #recheckMs = minSleepMs;
 
@@ -74,7 +76,7 @@ class ExecutionQueue {
       ...options,
       windowMs: this.#windowMs,
       wake: () => this.wake(),
-      onFreed: () => this.#idle || this.wake(),
+      onFreed: () => this.#idle || this.#looksNext || this.wake(),
     });
     options.bus.on("queue", () => this.wake());
     options.bus.on("cancel", (id) => this.#leased.cancel(id));
@@ -102,6 +104,7 @@ class ExecutionQueue {
 
   /** Claims now, because executions wait. */
   wake(): void {
+    this.#looksNext = false;
     this.#claims?.wake();
   }
 
@@ -155,16 +158,15 @@ class ExecutionQueue {
     const { sql, log } = this.#options;
     const executions = await releaseExpired(sql, deadWorkers);
     if (executions === 0) return;
-    log.warn("workers exited without releasing their executions, which are queued again", {
-      workers: deadWorkers.length,
-      executions,
-    });
+    const details = { workers: deadWorkers.length, executions };
+    log.warn("workers exited without releasing their executions, which are queued again", details);
     this.wake();
   }
 
-  /** Claims as many executions as there are free slots. Returns how long to sleep before the next claim, milliseconds. */
+  /** Claims as many executions as there are free slots. Returns how long to sleep before the next claim or look, milliseconds. */
   async #claim(isWoken: () => boolean): Promise<number> {
     const { log, concurrency, breakers } = this.#options;
+    if (this.#looksNext) return this.#untilDue();
     this.#idle = false;
     await this.#leased.release().catch((error) => log.warn("failed to release interrupted executions", { error }));
     const waitMs = this.#pace.waitMs(this.#leased.size);
@@ -174,8 +176,10 @@ class ExecutionQueue {
     if (free <= 0) return sweepMs;
     const claimed = await this.#claimInto(free);
     if (claimed === free) return 0;
-    if (claimed > 0 && (isWoken() || breakers.any || isBusy(this.#leased.size))) return minSleepMs;
-    return this.#untilDue(claimed);
+    if (claimed === 0) return this.#untilDue();
+    // A look at once would delay the requests of the executions that begin now, and the next claim may make it superfluous.
+    this.#looksNext = !isWoken() && !breakers.any && !isBusy(this.#leased.size);
+    return minSleepMs;
   }
 
   /** Claims at most this many executions and starts them. Returns their number. */
@@ -196,8 +200,10 @@ class ExecutionQueue {
   }
 
   /** How long to sleep after a claim that left slots free: until the next execution or probe is due, milliseconds. */
-  async #untilDue(claimed: number): Promise<number> {
+  async #untilDue(): Promise<number> {
     const { sql, breakers } = this.#options;
+    const hasClaimed = this.#looksNext;
+    this.#looksNext = false;
     const probe = await this.#probe();
     const due = await nextDue(sql);
     if (due === null || due > 0) {
@@ -205,7 +211,7 @@ class ExecutionQueue {
       this.#idle = !breakers.any;
       return Math.min(sweepMs, Math.max(minSleepMs, Math.min(due ?? sweepMs, probe ?? sweepMs)));
     }
-    if (claimed > 0) return minSleepMs;
+    if (hasClaimed) return 0;
     // An execution is due but waits for another one of its subject, possibly on another replica: look again, less and less often.
     const again = this.#recheckMs;
     this.#recheckMs = Math.min(maxRecheckMs, 2 * again);
