@@ -8,7 +8,7 @@ import { causeOf, messageOf } from "../platform/error-text.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import type { Guard } from "../platform/network/guard.ts";
-import { type BoundOperation, handle } from "../platform/operation.ts";
+import { type BoundOperation, changedMeanwhile, handle } from "../platform/operation.ts";
 import { mask } from "../platform/settings.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { Accounts } from "../plugins/accounts.ts";
@@ -77,8 +77,7 @@ export function integrationOperations(deps: IntegrationDeps): BoundOperation[] {
       if (!storedIntegration) throw notFound(id);
       const credentials = input.credentials && (await restoreMasked(storedIntegration, input.credentials, vault));
       if (credentials) await checkCredentials(storedIntegration.source, credentials, deps);
-      const row = {
-        ...storedIntegration,
+      const changes = {
         name: input.name ?? storedIntegration.name,
         agent_id: input.agent_id === undefined ? storedIntegration.agent_id : input.agent_id,
         project_id: input.project_id === undefined ? storedIntegration.project_id : input.project_id,
@@ -87,16 +86,16 @@ export function integrationOperations(deps: IntegrationDeps): BoundOperation[] {
           members: Object.keys(credentials),
         }),
       };
-      const integration = await queries.updateIntegration(sql, row).catch(unknownReference(row));
-      if (!integration) throw notFound(id);
+      const integration = await queries.updateIntegration(sql, storedIntegration, changes).catch(unknownReference(changes));
+      if (!integration) throw changedMeanwhile("integration");
       await publishChange();
       await bus.publish("queue");
       return toOutput(integration);
     }),
     handle(integrations.rotate, async ({ id, webhook_secret }, { sql }) => {
       const before = await queries.findIntegration(sql, id);
-      const rotated = before && (await rotateSecret(sql, before, webhook_secret, deps));
-      if (!rotated) throw notFound(id);
+      if (!before) throw notFound(id);
+      const rotated = await rotateSecret(sql, before, webhook_secret, deps);
       await publishChange();
       return { ...toOutput(rotated.row), webhook_secret: rotated.generatedSecret };
     }),

@@ -43,13 +43,21 @@ export async function insertIntegration(sql: Queryable, one: NewIntegration): Pr
   return row as StoredIntegration;
 }
 
-export async function updateIntegration(sql: Queryable, one: NewIntegration): Promise<StoredIntegration | undefined> {
+/** Returns `undefined` if the integration has been changed or deleted since `before` was read. */
+export async function updateIntegration(
+  sql: Queryable,
+  before: StoredIntegration,
+  changes: Partial<NewIntegration>,
+): Promise<StoredIntegration | undefined> {
+  const one = { ...before, ...changes };
   // If work waits for this account, it is tried at once: the update may have corrected the credential.
   const [row] = await sql<StoredIntegration[]>`
     with retried as (update breakers set next_probe_at = now() where key = 'connection ' || ${one.source} || ' ' || ${one.id})
     update integrations set name = ${one.name}, credentials = ${one.credentials}, members = ${one.members as string[]},
       agent_id = ${one.agent_id}, project_id = ${one.project_id}, updated_at = now()
-    where id = ${one.id} returning *`;
+    where id = ${one.id} and name = ${before.name} and credentials = ${before.credentials}
+      and agent_id is not distinct from ${before.agent_id} and project_id is not distinct from ${before.project_id}
+    returning *`;
   return row;
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { problem } from "@signalbox/schema/problem";
 import type { Queryable } from "../platform/database/client.ts";
+import { changedMeanwhile } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { CredentialDeps } from "./credentials.ts";
 import * as queries from "./queries.ts";
@@ -21,7 +22,7 @@ export async function rotateSecret(
   storedIntegration: queries.StoredIntegration,
   newSecret: string | undefined,
   { vault, sources }: Pick<CredentialDeps, "sources"> & { readonly vault: Vault },
-): Promise<RotatedSecret | undefined> {
+): Promise<RotatedSecret> {
   const name = sources().get(storedIntegration.source)?.adapter.signature?.secret ?? "webhook_secret";
   const storedCredentials = (await vault.open(storedIntegration.credentials, purposeOf(storedIntegration.id)).catch(() => {
     throw problem("conflict", "The stored credentials cannot be decrypted; update the integration with all of them.");
@@ -36,11 +37,9 @@ export async function rotateSecret(
     ...(storedCredentials[name] !== undefined && { [`${name}_previous`]: storedCredentials[name] }),
   };
   const sealed = await vault.seal(credentials, purposeOf(storedIntegration.id));
-  const row = await queries.updateIntegration(sql, {
-    ...storedIntegration,
-    credentials: sealed,
-    members: Object.keys(credentials),
-  });
+  const changes = { credentials: sealed, members: Object.keys(credentials) };
+  const row = await queries.updateIntegration(sql, storedIntegration, changes);
+  if (!row) throw changedMeanwhile("integration");
   await queries.deletePreviousUse(sql, storedIntegration.id);
-  return row && { row, generatedSecret };
+  return { row, generatedSecret };
 }

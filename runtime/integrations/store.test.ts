@@ -5,7 +5,8 @@ import { newId } from "../platform/ids.ts";
 import { createVault } from "../platform/vault.ts";
 import type { SourceEntry } from "../plugins/host.ts";
 import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
-import { insertIntegration } from "./queries.ts";
+import { findIntegration, insertIntegration, updateIntegration } from "./queries.ts";
+import { rotateSecret } from "./rotate.ts";
 import { openIntegrations, purposeOf } from "./store.ts";
 
 const vault = createVault(["00".repeat(32)]);
@@ -100,3 +101,16 @@ test.each(["thief", "tickets-2"])(
     store.close();
   },
 );
+
+test("of two changes at the same time, the second is refused instead of discarding the first", async () => {
+  const { id } = await open(source("1.0.0"));
+  const before = await findIntegration(door.sql, id);
+  if (!before) throw new Error("the integration is missing");
+  const deps = { vault, sources: () => new Map([["tickets", source("1.0.0")]]) };
+  const { row } = await rotateSecret(door.sql, before, undefined, deps);
+  const refusal = { code: "conflict", message: "Another request changed the integration meanwhile. Send yours again." };
+  await expect(rotateSecret(door.sql, before, undefined, deps)).rejects.toMatchObject(refusal);
+  expect(await updateIntegration(door.sql, before, { name: "Theirs" })).toBeUndefined();
+  expect(await findIntegration(door.sql, id)).toEqual(row);
+  expect(await updateIntegration(door.sql, row, { name: "Theirs" })).toMatchObject({ name: "Theirs" });
+});

@@ -8,6 +8,7 @@ import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
 import { openEgressAllowlist } from "./egress-allowlist.ts";
 import { changeOf } from "./ingest.ts";
 import { claimJob, type Job, jobRows, listJobs, openDueJobs, openJob, postponeJob } from "./job-queries.ts";
+import { findSource, updateSource } from "./queries.ts";
 import { startRunner } from "./runner.ts";
 import { PageMap } from "./test-map.ts";
 
@@ -229,4 +230,13 @@ test("chunks with unchanged text keep their rows", () => {
     { id: first.addedChunks[1]?.id, chunk_index: 2, metadata: first.addedChunks[1]?.metadata },
   ]);
   expect(second.deletedIds).toEqual([first.addedChunks[2]?.id]);
+});
+
+test("of two changes of a source at the same time, the second does not discard the first", async () => {
+  const before = await findSource(door.sql, source);
+  if (!before) throw new Error("the source is missing");
+  const after = await updateSource(door.sql, before, { config: { root: "a", depth: 1.5 }, enabled: true });
+  expect(await updateSource(door.sql, before, { name: "Other" })).toBeUndefined();
+  expect(await findSource(door.sql, source)).toEqual(after);
+  expect(await updateSource(door.sql, after ?? before, { name: "Other" })).toMatchObject({ name: "Other", enabled: true });
 });

@@ -5,7 +5,7 @@ import type { Bus } from "../platform/bus.ts";
 import { isMissingReference, type Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Guard } from "../platform/network/guard.ts";
-import { type BoundOperation, handle } from "../platform/operation.ts";
+import { type BoundOperation, changedMeanwhile, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import { checkSettings } from "../plugins/check-settings.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
@@ -56,8 +56,7 @@ export function knowledgeOperations(deps: KnowledgeDeps): BoundOperation[] {
     handle(knowledge.update, async ({ id, config, ...input }, { sql }) => {
       const storedSource = await mustFind(sql, id);
       const sealedConfig = config && (await replaceConfig(storedSource, config, deps));
-      const row = {
-        ...storedSource,
+      const changes = {
         ...sealedConfig,
         name: input.name ?? storedSource.name,
         enabled: input.enabled ?? storedSource.enabled,
@@ -65,12 +64,12 @@ export function knowledgeOperations(deps: KnowledgeDeps): BoundOperation[] {
       };
       const source = await sql
         .begin(async (tx) => {
-          const updated = await queries.updateSource(tx, row);
-          if (sealedConfig) await queries.forgetProgress(tx, id);
+          const updated = await queries.updateSource(tx, storedSource, changes);
+          if (updated && sealedConfig) await queries.forgetProgress(tx, id);
           return updated;
         })
-        .catch(unknownProject(row.project_id));
-      if (!source) throw notFound(id);
+        .catch(unknownProject(changes.project_id));
+      if (!source) throw changedMeanwhile("knowledge source");
       if (sealedConfig) await publishChange();
       return toOutput(source);
     }),

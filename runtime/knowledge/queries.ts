@@ -42,11 +42,20 @@ export async function insertSource(sql: Queryable, one: NewSource): Promise<Stor
   return row;
 }
 
-export async function updateSource(sql: Queryable, one: NewSource): Promise<StoredSource | undefined> {
+/** Returns `undefined` if the source has been changed or deleted since `before` was read. */
+export async function updateSource(
+  sql: Queryable,
+  before: StoredSource,
+  changes: Partial<NewSource>,
+): Promise<StoredSource | undefined> {
+  const one = { ...before, ...changes };
   const [row] = await sql<StoredSource[]>`
     update knowledge_sources set name = ${one.name}, config = ${JSON.stringify(one.config)}::text::jsonb, secrets = ${one.secrets},
       secret_members = ${one.secret_members as string[]}, project_id = ${one.project_id}, enabled = ${one.enabled}, updated_at = now()
-    where id = ${one.id} returning *`;
+    where id = ${one.id} and name = ${before.name} and config = ${JSON.stringify(before.config)}::text::jsonb
+      and secrets is not distinct from ${before.secrets} and project_id is not distinct from ${before.project_id}
+      and enabled = ${before.enabled}
+    returning *`;
   return row;
 }
 
