@@ -125,7 +125,7 @@ export async function closeBreaker(sql: Sql, key: string): Promise<(Breaker & { 
       select e.id from task_executions e where e.state = 'held' and e.blocked_by in (select key from closed)
         and e.waiting_for in (select name from closed) order by e.id for update of e
     ), released as (
-      update task_executions e set state = 'queued', run_after = now(), held_reason = null, held_until = null, waiting_for = null
+      update task_executions e set state = 'queued', run_after = default, held_reason = null, held_until = null, waiting_for = null
       from due where e.id = due.id returning 1
     )
     select *, (select count(*)::int from released) as released from closed`;

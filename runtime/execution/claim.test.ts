@@ -43,6 +43,18 @@ test("the oldest of each issue is claimed, in the order in which they came", { t
   expect(await claim(9)).toEqual([a2]);
 });
 
+test("an execution is due at the moment when it is queued", { tags: ["postgres"] }, async () => {
+  for (let round = 0; round < 20; round++)
+    await database().sql.begin(async (tx) => {
+      const id = newId();
+      await tx`insert into task_executions ${tx({ id, task_id: "t", canonical_trigger: "x", source: "alpha", slug: "alpha", content: "" })}`;
+      expect(await tx`select next_execution_due() <= now() as is_due`).toEqual([{ is_due: true }]);
+      await tx`update task_executions set run_after = default where id = ${id}`;
+      expect(await tx`select next_execution_due() <= now() as is_due`).toEqual([{ is_due: true }]);
+      await tx`update task_executions set state = 'cancelled', finished_at = now() where id = ${id}`;
+    });
+});
+
 test("an execution whose text cannot be unpacked is claimed with the reason, and the others with their texts", {
   tags: ["postgres"],
 }, async () => {
@@ -110,10 +122,11 @@ test("so does a claim with statistics from when the queue was empty", { tags: ["
   const begun = await queue(many(2_000, (n) => `running ${n}`));
   await sql`update task_executions set state = 'running', lease = 'w:1', lease_expires_at = now() where id = any(${begun}::uuid[])`;
   await queue(many(2_000, (n) => `waiting ${n}`));
-  // The first claim reads the catalogue, too.
-  await blocksOfClaim();
+  const blocks: number[] = [];
+  // A claim also reads the catalogue if it is the first of its session, or if the table was analyzed meanwhile.
+  for (let round = 0; round < 4; round++) blocks.push(await blocksOfClaim());
   // With an index of all queued and running executions, it would be 3,000 or more.
-  expect(await blocksOfClaim()).toBeLessThan(1_500);
+  expect(Math.min(...blocks)).toBeLessThan(1_500);
 });
 
 test("the queue looks again when a postponed execution is due", { tags: ["postgres"] }, async () => {

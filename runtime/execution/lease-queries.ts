@@ -68,7 +68,7 @@ export async function releaseExpired(sql: Sql, deadWorkers: "all" | readonly str
     ), due as (
       select id from task_executions where state = 'held' and held_until <= now() order by id for update skip locked
     ), released as (
-      update task_executions e set state = 'queued', run_after = now(), held_reason = null, held_until = null, waiting_for = null
+      update task_executions e set state = 'queued', run_after = default, held_reason = null, held_until = null, waiting_for = null
       from due where e.id = due.id
     ), lost_requests as (
       -- A request may have been in flight. Its cost is estimated from the length of its text.
@@ -80,7 +80,8 @@ export async function releaseExpired(sql: Sql, deadWorkers: "all" | readonly str
     )
     update task_executions e
     set state = 'queued', lease = null, lease_expires_at = null, stream_id = null,
-      run_after = now() + case when ${earlier} > 0 then make_interval(secs => (1 + random()) * 2 ^ ${earlier}) else interval '0' end,
+      run_after = date_trunc('milliseconds', now())
+        + case when ${earlier} > 0 then make_interval(secs => (1 + random()) * 2 ^ ${earlier}) else interval '0' end,
       deaths = case when d.id is null then e.deaths else ${earlier} + 1 end,
       death_leases = case when d.id is null then e.death_leases when ${earlier} > 0 then e.death_leases || e.lease else array[e.lease] end,
       death_steps = coalesce(d.ended, e.death_steps)

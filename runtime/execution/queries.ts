@@ -123,7 +123,7 @@ export async function nextDue(sql: Sql): Promise<number | null> {
     with due as (
       select id from task_executions where state = 'held' and held_until <= now() order by id for update skip locked
     ), released as (
-      update task_executions e set state = 'queued', run_after = now(), held_reason = null, held_until = null, waiting_for = null
+      update task_executions e set state = 'queued', run_after = default, held_reason = null, held_until = null, waiting_for = null
       from due where e.id = due.id returning 1
     )
     select case when exists (select 1 from released) then 0 else least(

@@ -153,7 +153,7 @@ export async function cancelExecutions(sql: Queryable, of: Selection, reason: st
 export async function releaseHeld(sql: Queryable, of: Selection): Promise<Execution[]> {
   const rows = await sql<Row[]>`
     with locked as (${selectExecutions(sql, of, "ids" in of ? states.held : states.heldForIssue)})
-    update task_executions e set state = 'queued', run_after = now(), released_at = now(), held_reason = null, held_until = null,
+    update task_executions e set state = 'queued', run_after = default, released_at = now(), held_reason = null, held_until = null,
       waiting_for = null
     from locked l where e.id = l.id returning ${columns(sql, "e.")}`;
   return rows.map(shownResult);
@@ -187,7 +187,7 @@ export async function requeueFailed(sql: Queryable, of: Selection): Promise<Exec
       update usage_sums set open = open + 1 where day in (
         select (created_at at time zone 'UTC')::date from task_executions where id in (select id from locked))
     )
-    update task_executions e set state = 'queued', failures = 0, deaths = 0, death_leases = '{}', run_after = now(), error = null,
+    update task_executions e set state = 'queued', failures = 0, deaths = 0, death_leases = '{}', run_after = default, error = null,
       finished_at = null
     from locked l where e.id = l.id returning ${columns(sql, "e.")}`;
   return rows.map(shownResult);

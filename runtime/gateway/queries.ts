@@ -171,7 +171,7 @@ export async function claimOffered(
   const damaged = read.flatMap((row) => ("plan" in row ? [] : row.id));
   if (damaged.length > 0)
     await sql`
-      update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null, stream_id = null
+      update task_executions set state = 'queued', run_after = default, lease = null, lease_expires_at = null, stream_id = null
       where id in (select id from task_executions where id = any(${damaged}::uuid[]) and state = 'running' order by id for update)`;
   return read.filter((row) => "plan" in row);
 }
@@ -187,7 +187,7 @@ export const extendOffers = (sql: Queryable, agentIds: readonly string[], second
 /** Deletes a stream and requeues the tasks that it had leased. If it was the agent's last stream, offers to the agent end, too. */
 export async function releaseStream(sql: Sql, streamId: string, agentId: string): Promise<boolean> {
   const released = await sql`
-    update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null, stream_id = null
+    update task_executions set state = 'queued', run_after = default, lease = null, lease_expires_at = null, stream_id = null
     where id in (select id from task_executions where state = 'running' and stream_id = ${streamId} order by id for update)`;
   await sql`delete from agent_streams where id = ${streamId}`;
   const withdrawnOffers = await sql`

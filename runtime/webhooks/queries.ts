@@ -95,7 +95,7 @@ function insertExecutions(sql: Queryable, arrivals: readonly Arrival[], { cooldo
         nullif(h.hops, 0), h.answers, case when l.is_loop then 'held' else 'queued' end,
         case when l.is_loop then replace(x.loop_reason, '{hops}', h.hops::text) end,
         case when l.is_loop then now() + make_interval(secs => ${cooldownSeconds}) end,
-        x.author, x.author_standing, x.snapshot, coalesce(x.changes, '{}'), now() + make_interval(secs => x.delay_ms / 1000),
+        x.author, x.author_standing, x.snapshot, coalesce(x.changes, '{}'), date_trunc('milliseconds', now()) + make_interval(secs => x.delay_ms / 1000),
         case when x.delay_ms > 0 and not l.is_loop then 'further changes of the issue' end, coalesce(x.dry_run, false), x.overrides
       from json_to_recordset(${JSON.stringify(executionRows(arrivals))}::text::json) as x (id uuid, event_id uuid, task_id text, canonical_trigger text,
         source text, slug text, subject text, project text, issue text, content text, packed_content text, max_hops int, loop_reason text,

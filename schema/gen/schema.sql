@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 56708a81828339d0
+-- Made from cc724d1ef98d093b
 
 create extension if not exists vector;
 
@@ -1304,7 +1304,7 @@ create table task_executions (
   attempts integer default 0 not null,
   failures integer default 0 not null,
   deaths integer default 0 not null,
-  run_after timestamp(3) with time zone default now() not null,
+  run_after timestamp(3) with time zone default date_trunc('milliseconds'::text, now()) not null,
   lease text,
   lease_expires_at timestamp(3) with time zone,
   result text,

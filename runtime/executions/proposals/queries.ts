@@ -86,7 +86,7 @@ export async function approveLocked(tx: Queryable, executionId: string, ids: rea
     with decided as (
       update execution_steps set decided_by = ${by}, decided_at = now() where id = any(${ids as string[]}::uuid[])
     )
-    update task_executions set state = 'queued', run_after = now(), failures = 0, error = null, waiting_for = null
+    update task_executions set state = 'queued', run_after = default, failures = 0, error = null, waiting_for = null
     where id = ${executionId}`;
 }
 
