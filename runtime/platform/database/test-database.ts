@@ -7,8 +7,6 @@ import { schemaVersion } from "./test-folder.ts";
 
 /** The real server for tests of behaviour that the embedded database cannot show, because it has only one session. */
 export const testServer = process.env.TEST_DATABASE_URL;
-/** Where test databases are, if not with the others of the server: in CI, in memory. */
-const tablespace = process.env.TEST_TABLESPACE;
 const noLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => noLog };
 
 export interface TestDatabase {
@@ -37,8 +35,7 @@ export async function createDatabase(
 ): Promise<{ readonly url: string; drop(): Promise<void> }> {
   const name = `test_${process.pid}_${randomBytes(4).toString("hex")}`;
   const sql = sessionOn(server);
-  const content = state === "migrated" ? ` template ${await template(server)}` : "";
-  await sql.unsafe(`create database ${name}${content}${tablespace ? ` tablespace ${tablespace}` : ""}`);
+  await sql.unsafe(`create database ${name}${state === "migrated" ? ` template ${await template(server)}` : ""}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return { url: url.href, drop: async () => void (await sql.unsafe(`drop database if exists ${name} with (force)`)) };
