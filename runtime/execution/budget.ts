@@ -51,7 +51,7 @@ export interface RunBudget {
 
 export interface BudgetDeps {
   readonly sql: Sql;
-  readonly policies: Pick<Policies, "of">;
+  readonly policies: Pick<Policies, "during">;
   readonly settings: Policy;
   readonly prices: Prices;
 }
@@ -68,8 +68,7 @@ export function runBudget(
   { sql, policies, settings, prices }: BudgetDeps,
 ): RunBudget {
   const { project_id } = execution;
-  // An operator may change it during the run.
-  const policy = () => policies.of(agentId, projectKeyOf(execution));
+  const policy = policies.during(agentId, projectKeyOf(execution));
   const startedAt = performance.now();
   let earlierMs: number | null = null;
   let isReserved = false;

@@ -141,7 +141,7 @@ export async function releaseExecutions(sql: Sql, ended: readonly EndedLease[]):
     )
     update task_executions e
     set state = case when l.is_held then 'queued' else e.state end,
-      run_after = case when l.is_held then now() else e.run_after end,
+      run_after = case when l.is_held then date_trunc('milliseconds', now()) else e.run_after end,
       lease = case when l.is_held then null else e.lease end,
       lease_expires_at = case when l.is_held then null else e.lease_expires_at end,
       deaths = e.deaths - case when l.is_counted then 1 else 0 end,

@@ -143,7 +143,7 @@ class ExecutionQueue {
   }
 
   #hasFreeSlots(): boolean {
-    return this.#leased.size < this.#options.concurrency;
+    return !this.#stopping.signal.aborted && this.#leased.size < this.#options.concurrency;
   }
 
   #claimFailed(error: unknown): Pause {

@@ -22,7 +22,7 @@ export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps 
   readonly defaultModel: string;
   /** Whether an external agent of this id is connected and receives tasks. */
   readonly connected: (agentId: string) => boolean;
-  readonly policies: Pick<Policies, "of">;
+  readonly policies: Pick<Policies, "of" | "during">;
   readonly outbox: Outbox;
   readonly breakers: Pick<Breakers, "guard" | "executionSucceeded">;
   /** How long a proposal can be approved, in milliseconds; `null`: without limit. */

@@ -45,8 +45,7 @@ export async function runExecution(initial: Run, options: RunDeps): Promise<RunO
     return { kind: "offered", to: offered_to };
   }
   const { execution, signal, limits } = run;
-  // An operator may change it during the run.
-  const policy = () => deps.policies.of(plan.agent_id, projectKeyOf(execution));
+  const policy = deps.policies.during(plan.agent_id, projectKeyOf(execution));
   const approval = approvalOf(policy, deps.approvalTtlMs);
   const outbox = deps.outbox.of(execution, plan.agent_id);
   const connectionFor = (source: string) => deps.connectionFor(source, execution, plan.agent_id);

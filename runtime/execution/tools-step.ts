@@ -69,7 +69,8 @@ async function runCall(
   const earlierCall = startedStep?.key ? startedStep : undefined;
   const step = startedStep ?? beginCall(conversation, call);
   const work = async (): Promise<Outcome> => {
-    const refusal = tool?.effect === "read" ? null : execution?.writeRefusal();
+    // A call that was sent before is not refused, because it may have been carried out.
+    const refusal = earlierCall || tool?.effect === "read" ? null : execution?.writeRefusal();
     if (refusal) throw toolError(`"${call.name}" cannot be called: ${refusal}.`);
     if (toolName === undefined) throw toolError(`There is no function "${call.name}". Use one of the functions in this request.`);
     if (!tool) throw toolError(`The tool ${toolName} no longer exists.`);

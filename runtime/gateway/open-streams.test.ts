@@ -35,7 +35,7 @@ test("a stream that could not be announced is dropped, and the next one is serve
   expect(await door.sql`select 1 from agent_streams`).toHaveLength(0);
 
   const next = receive().next();
-  await expect.poll(() => door.sql`select 1 from agent_streams`).toHaveLength(1);
+  await expect.poll(() => door.sql`select 1 from agent_streams`, { timeout: 10_000 }).toHaveLength(1);
   abort.abort();
   expect(await next).toMatchObject({ done: true });
   // After the first stream, its end, the second, and its end: each was the agent's only one.
@@ -58,7 +58,7 @@ test("an agent whose first streams begin at the same moment is announced", async
   const streams = new OpenStreams({ sql: tag as unknown as Sql, bus, log: noLog, leaseSeconds: 30, keys: [] });
   const abort = new AbortController();
   const next = [1, 2].map(() => streams.receive(session, 1, abort.signal)[Symbol.asyncIterator]().next());
-  await expect.poll(() => told).toBe(1);
+  await expect.poll(() => told, { timeout: 10_000 }).toBe(1);
   abort.abort();
   await Promise.all(next);
   await streams.close();

@@ -52,12 +52,16 @@ export async function updateIntegration(
   const one = { ...before, ...changes };
   // If work waits for this account, it is tried at once: the update may have corrected the credential.
   const [row] = await sql<StoredIntegration[]>`
-    with retried as (update breakers set next_probe_at = now() where key = 'connection ' || ${one.source} || ' ' || ${one.id})
-    update integrations set name = ${one.name}, credentials = ${one.credentials}, members = ${one.members as string[]},
-      agent_id = ${one.agent_id}, project_id = ${one.project_id}, updated_at = now()
-    where id = ${one.id} and name = ${before.name} and credentials = ${before.credentials}
-      and agent_id is not distinct from ${before.agent_id} and project_id is not distinct from ${before.project_id}
-    returning *`;
+    with updated as (
+      update integrations set name = ${one.name}, credentials = ${one.credentials}, members = ${one.members as string[]},
+        agent_id = ${one.agent_id}, project_id = ${one.project_id}, updated_at = now()
+      where id = ${one.id} and name = ${before.name} and credentials = ${before.credentials}
+        and agent_id is not distinct from ${before.agent_id} and project_id is not distinct from ${before.project_id}
+      returning *
+    ), retried as (
+      update breakers set next_probe_at = now() from updated where key = 'connection ' || updated.source || ' ' || updated.id
+    )
+    select * from updated`;
   return row;
 }
 

@@ -5,7 +5,7 @@ import { SecretFinder } from "./secret-finder.ts";
 let secrets = new SecretFinder([]);
 const outbox = openOutbox({
   sql: undefined as never,
-  policies: { of: () => ({ allow: { value: [] } }) } as never,
+  policies: { during: () => () => ({ allow: { value: [] } }) } as never,
   secrets: () => secrets,
   footer: { enabled: false, publicUrl: null },
   alarm: () => {},

@@ -29,7 +29,7 @@ interface OutgoingRun {
 
 interface OutboxOptions {
   readonly sql: Sql;
-  readonly policies: Pick<Policies, "of">;
+  readonly policies: Pick<Policies, "during">;
   readonly secrets: () => SecretFinder;
   readonly footer: FooterOptions;
   /** Writes an error to the watchdog. */
@@ -80,6 +80,7 @@ export class OutboxFilter {
   readonly #run: OutgoingRun;
   readonly #agentId: string | null;
   readonly #options: OutboxOptions;
+  readonly #policy: () => EffectivePolicy;
   #participants: Promise<ReadonlySet<string>> | null = null;
   /** The last text without secrets, and the secrets that it was searched for: an answer is checked before it is stored and posted. */
   #clean: { readonly text: string; readonly secrets: SecretFinder } | null = null;
@@ -88,6 +89,7 @@ export class OutboxFilter {
     this.#run = run;
     this.#agentId = agentId;
     this.#options = options;
+    this.#policy = options.policies.during(agentId, projectKeyOf(run));
   }
 
   /** A text without the secrets of this service and other people's keys. */
@@ -135,10 +137,6 @@ export class OutboxFilter {
     });
     await yieldIfLong(json);
     return rewriteArguments(defused, { text: (text) => this.#fit(text, tool.source && connection, ""), identifier: identity });
-  }
-
-  #policy(): EffectivePolicy {
-    return this.#options.policies.of(this.#agentId, projectKeyOf(this.#run));
   }
 
   #redact(text: string, place: string): string {

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { noLog } from "../transports/http/testing/door.ts";
 import type { Bus } from "./bus.ts";
 import { openCachedValue } from "./cached-value.ts";
@@ -94,6 +94,7 @@ test("a failed read is followed by another one", async () => {
 
 test("after a failed read for a change, the value is not stale until the next sweep", async () => {
   vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const state = { stored: 0, seen: 0, fails: false };
   const warn = vi.fn();
   let change = async () => {};
@@ -116,5 +117,4 @@ test("after a failed read for a change, the value is not stale until the next sw
   await vi.advanceTimersByTimeAsync(1_000);
   expect(state.seen).toBe(1);
   cached.close();
-  vi.useRealTimers();
 });

@@ -42,7 +42,7 @@ test("of two changes at the same time, the second is refused instead of discardi
   const deps = { vault: after, environment: () => ({}), manager };
   const change = (settings: Record<string, string>) => configure("acme", settings, versions, sql, deps);
   const changes = [change({ one: "1" }), change({ two: "2" })];
-  await vi.waitFor(() => expect(onTrial).toHaveBeenCalledTimes(2));
+  await vi.waitFor(() => expect(onTrial).toHaveBeenCalledTimes(2), { timeout: 10_000 });
   trial.resolve();
   const results = await Promise.allSettled(changes);
   const refused = results.findIndex(({ status }) => status === "rejected");

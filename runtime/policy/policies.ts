@@ -24,6 +24,11 @@ export const projectKeyOf = ({ project_id, source, project }: Work): ProjectKey 
 export interface Policies extends CachedValue {
   /** The policy for the work of an agent in a project; `null`: of no agent, or in no project. */
   of(agentId: string | null, project: ProjectKey): EffectivePolicy;
+  /**
+   * The policy of work that has begun, at any time later. If its agent or project is deleted or has no policy any more, the last one
+   * still applies: such work must not become less restricted because of it.
+   */
+  during(agentId: string | null, project: ProjectKey): () => EffectivePolicy;
 }
 
 /** Maximum number of combined policies in memory. */
@@ -47,20 +52,33 @@ export async function openPolicies(sql: Sql, bus: Bus, log: Log, settings: Polic
     combinedPolicies.clear();
   };
   const cached = await openCachedValue({ name: "policies", topic: "policy", read, bus, log });
-  return {
-    ...cached,
-    of: (agentId, project) => {
-      const ofAgent = agentId === null ? undefined : agents.get(agentId);
-      const projectKey = typeof project === "object" && project ? `${project.source} ${spellProject(project.project)}` : project;
-      const ofProject = projectKey === null ? undefined : projects.get(projectKey);
-      if (!ofAgent && !ofProject) return settingsPolicy;
-      const key = JSON.stringify([ofAgent && agentId, ofProject && projectKey]);
-      const known = combinedPolicies.get(key);
-      if (known) return known;
-      const effective = effectivePolicy(settings, ofProject, ofAgent);
-      if (combinedPolicies.size >= maxCached) combinedPolicies.clear();
-      combinedPolicies.set(key, effective);
-      return effective;
-    },
+  const agentPolicy = (agentId: string | null) => (agentId === null ? undefined : agents.get(agentId));
+  const keyOf = (project: ProjectKey) =>
+    typeof project === "object" && project ? `${project.source} ${spellProject(project.project)}` : project;
+  const projectPolicy = (projectKey: number | string | null) => (projectKey === null ? undefined : projects.get(projectKey));
+  const of: Policies["of"] = (agentId, project) => {
+    const ofAgent = agentPolicy(agentId);
+    const projectKey = keyOf(project);
+    const ofProject = projectPolicy(projectKey);
+    if (!ofAgent && !ofProject) return settingsPolicy;
+    const key = JSON.stringify([ofAgent && agentId, ofProject && projectKey]);
+    const known = combinedPolicies.get(key);
+    if (known) return known;
+    const effective = effectivePolicy(settings, ofProject, ofAgent);
+    if (combinedPolicies.size >= maxCached) combinedPolicies.clear();
+    combinedPolicies.set(key, effective);
+    return effective;
   };
+  const during: Policies["during"] = (agentId, project) => {
+    const projectKey = keyOf(project);
+    let [lastOfAgent, lastOfProject] = [agentPolicy(agentId), projectPolicy(projectKey)];
+    return () => {
+      const [ofAgent, ofProject] = [agentPolicy(agentId), projectPolicy(projectKey)];
+      lastOfAgent = ofAgent ?? lastOfAgent;
+      lastOfProject = ofProject ?? lastOfProject;
+      const isComplete = ofAgent === lastOfAgent && ofProject === lastOfProject;
+      return isComplete ? of(agentId, project) : effectivePolicy(settings, lastOfProject, lastOfAgent);
+    };
+  };
+  return { ...cached, of, during };
 }

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from cc724d1ef98d093b
+-- Made from e31087bb20dfbd51
 
 create extension if not exists vector;
 

@@ -74,6 +74,7 @@ test("the service is followed, and a new stream begins with what ended in betwee
   await waitForExecutions(world.service, { count: 3 });
   const next = await open("/api/events?seconds=60", changes.at(-1)?.id);
   await readUntil(next, (missed) => of(missed, later).length > 0);
+  // A stream of one second ends on its own.
   await streamed("/api/events?seconds=1");
 }, 60_000);
 

@@ -198,6 +198,7 @@ function otherSide(): void {
   const delay = Number(secret);
   let comments = 0;
   let asked = 0;
+  let whenCommented = () => {};
   const answer = JSON.stringify({
     id: "x",
     object: "chat.completion",
@@ -210,6 +211,12 @@ function otherSide(): void {
   const server = createServer({ keepAliveTimeout: 3_600_000 }, async (request, response) => {
     const json = { "content-type": "application/json" };
     await read(request);
+    const awaited = /^\/commented\/(\d+)$/.exec(request.url ?? "")?.[1];
+    if (awaited !== undefined) {
+      whenCommented = () =>
+        void (comments >= Number(awaited) && !response.headersSent && response.writeHead(200, json).end("{}"));
+      return whenCommented();
+    }
     if (request.url === "/count") return response.writeHead(200, json).end(JSON.stringify({ comments, asked }));
     if (request.url?.endsWith("/chat/completions")) {
       asked++;
@@ -221,9 +228,10 @@ function otherSide(): void {
     if (request.method === "POST") {
       // Reactions, which a run of more than three seconds shows, are not comments.
       if (request.url?.endsWith("/comments")) comments++;
-      return response
+      response
         .writeHead(201, json)
         .end(`{"id":${comments},"html_url":"http://tracker/${comments}","url":"http://tracker/${comments}"}`);
+      return whenCommented();
     }
     return response.writeHead(200, json).end("[]");
   });

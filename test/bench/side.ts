@@ -8,13 +8,20 @@ export interface Side extends Contender {
   readonly url: string;
   /** Number of comments so far, and of requests that the model has not answered yet. */
   counts(): Promise<{ readonly comments: number; readonly asked: number }>;
+  /** Resolves once there are as many comments. The tracker answers then, because a client that asks again and again slows all others. */
+  commented(count: number): Promise<unknown>;
 }
 
 /** Starts a model that answers after this many milliseconds, and a tracker. */
 export async function openSide(modelMs: number): Promise<Side> {
   const side = await limit("other side", "other-side", String(modelMs));
   const url = `http://127.0.0.1:${side.port}`;
-  return { ...side, url, counts: async () => (await fetch(`${url}/count`)).json() as ReturnType<Side["counts"]> };
+  return {
+    ...side,
+    url,
+    counts: async () => (await fetch(`${url}/count`)).json() as ReturnType<Side["counts"]>,
+    commented: async (count) => (await fetch(`${url}/commented/${count}`)).json(),
+  };
 }
 
 /** Starts Signalbox with one task for each opened issue, connected to that model and tracker. */

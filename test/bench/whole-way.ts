@@ -25,7 +25,7 @@ export async function throughput(
   const bodies = Array.from({ length: requests }, payload);
   const began = performance.now();
   const { p50, p99 } = await load({ port, secret, connections, requests, payload: (n) => bodies[n] as object });
-  while ((await side.counts()).comments < before + requests) await new Promise((done) => setTimeout(done, 5));
+  await side.commented(before + requests);
   return { rate: requests / ((performance.now() - began) / 1000), p50, p99 };
 }
 
@@ -35,9 +35,9 @@ export async function overhead({ port }: Door, side: Side, delay: number, events
   for (let i = 0; i < events; i++) {
     const before = (await side.counts()).comments;
     const began = performance.now();
+    const commented = side.commented(before + 1);
     await load({ port, secret, connections: 1, requests: 1, payload });
-    await new Promise((done) => setTimeout(done, Math.max(0, delay - 20)));
-    while ((await side.counts()).comments === before) await new Promise((done) => setImmediate(done));
+    await commented;
     times.push(performance.now() - began - delay);
   }
   return at(

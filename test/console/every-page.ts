@@ -96,7 +96,7 @@ export function everyPage(opened: () => Opened): void {
 
   // Each page is loaded once for both: the colours change in place, as on a device in the evening.
   test.each([1280, 360])(
-    "light and dark, %i px: axe objects to nothing, nothing is wider than the screen, nothing moves while a page loads",
+    "light and dark, %i px: axe objects to nothing, nothing is wider than the screen, nothing moves while a page loads or changes its colours",
     async (width) => {
       const { world, tab } = opened();
       const seen = await openBeside(tab, world.service.url);

@@ -95,7 +95,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     await served();
     await waitForExecutions(world.service, { event_id: running.body.event_id });
     expect(textsOf(world.tracker, repo, runningNumber)).toHaveLength(1);
-    // A live worker has not crashed, even if its lease expired.
+    // A live worker has not crashed: if its lease expired, the death that another counted is taken back.
     await eventually(async () => (await withDeaths(database)) === 0);
   });
 

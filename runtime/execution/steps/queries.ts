@@ -114,7 +114,7 @@ export async function writeChanges(sql: Queryable, changes: readonly Change[]): 
         content = case when g.state = 'succeeded' then '' else e.content end, packed_content = case when g.state = 'succeeded' then null else e.packed_content end, ${resultOf(sql)}, result_url = coalesce(g.result_url, e.result_url), has_sign = e.has_sign or coalesce(g.state in ('waiting', 'failed'), false),
         error = case when g.has_error then g.error else e.error end,
         waiting_for = case when g.state is null then e.waiting_for else g.waiting_for end, failures = coalesce(g.failures, e.failures),
-        run_after = case when g.state = 'queued' then now() + make_interval(secs => coalesce(g.delay_ms, 0) / 1000) else e.run_after end,
+        run_after = case when g.state = 'queued' then date_trunc('milliseconds', now()) + make_interval(secs => coalesce(g.delay_ms, 0) / 1000) else e.run_after end,
         prompt_tokens = coalesce(g.prompt_tokens, e.prompt_tokens), completion_tokens = coalesce(g.completion_tokens, e.completion_tokens),
         tool_calls = coalesce(g.tool_calls, e.tool_calls), ${sums(sql)},
         finished_at = case when g.state in ('succeeded', 'failed') then now() else e.finished_at end,
