@@ -73,7 +73,7 @@ export const update = operation({
   description: "`credentials` replaces all stored credentials. If a value is sent back masked, the stored value is kept.",
   input: z.object({ id: z.uuid(), name: text(200).optional(), credentials: credentials.optional(), ...owner }),
   output: integration,
-  problems: ["not_found", "conflict", "unavailable"],
+  problems: ["not_found", "unavailable"],
 });
 export const remove = operation({
   id: "integrations.delete",

@@ -89,7 +89,7 @@ export const update = operation({
   description: "Replaces the whole `config`, except omitted secrets. A running sync restarts.",
   input: z.object(settings).partial().extend({ id: z.uuid() }),
   output: knowledgeSource,
-  problems: ["not_found", "conflict", "unavailable"],
+  problems: ["not_found", "unavailable"],
 });
 export const remove = operation({
   id: "knowledge-sources.delete",

@@ -4,11 +4,12 @@ import type { Output } from "@signalbox/schema/operation";
 import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import { constraintOf, type Queryable } from "../platform/database/client.ts";
+import { retryOnChange } from "../platform/database/retry-on-change.ts";
 import { causeOf, messageOf } from "../platform/error-text.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import type { Guard } from "../platform/network/guard.ts";
-import { type BoundOperation, changedMeanwhile, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import { mask } from "../platform/settings.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { Accounts } from "../plugins/accounts.ts";
@@ -73,29 +74,32 @@ export function integrationOperations(deps: IntegrationDeps): BoundOperation[] {
     }),
     handle(integrations.update, async ({ id, ...input }, { sql }) => {
       if (input.credentials) vault.requireKey();
-      const storedIntegration = await queries.findIntegration(sql, id);
-      if (!storedIntegration) throw notFound(id);
-      const credentials = input.credentials && (await restoreMasked(storedIntegration, input.credentials, vault));
-      if (credentials) await checkCredentials(storedIntegration.source, credentials, deps);
-      const changes = {
-        name: input.name ?? storedIntegration.name,
-        agent_id: input.agent_id === undefined ? storedIntegration.agent_id : input.agent_id,
-        project_id: input.project_id === undefined ? storedIntegration.project_id : input.project_id,
-        ...(credentials && {
-          credentials: await vault.seal(credentials, purposeOf(id)),
-          members: Object.keys(credentials),
-        }),
-      };
-      const integration = await queries.updateIntegration(sql, storedIntegration, changes).catch(unknownReference(changes));
-      if (!integration) throw changedMeanwhile("integration");
+      const integration = await retryOnChange(async () => {
+        const storedIntegration = await queries.findIntegration(sql, id);
+        if (!storedIntegration) throw notFound(id);
+        const credentials = input.credentials && (await restoreMasked(storedIntegration, input.credentials, vault));
+        if (credentials) await checkCredentials(storedIntegration.source, credentials, deps);
+        const changes = {
+          name: input.name ?? storedIntegration.name,
+          agent_id: input.agent_id === undefined ? storedIntegration.agent_id : input.agent_id,
+          project_id: input.project_id === undefined ? storedIntegration.project_id : input.project_id,
+          ...(credentials && {
+            credentials: await vault.seal(credentials, purposeOf(id)),
+            members: Object.keys(credentials),
+          }),
+        };
+        return queries.updateIntegration(sql, storedIntegration, changes).catch(unknownReference(changes));
+      });
       await publishChange();
       await bus.publish("queue");
       return toOutput(integration);
     }),
     handle(integrations.rotate, async ({ id, webhook_secret }, { sql }) => {
-      const before = await queries.findIntegration(sql, id);
-      if (!before) throw notFound(id);
-      const rotated = await rotateSecret(sql, before, webhook_secret, deps);
+      const rotated = await retryOnChange(async () => {
+        const before = await queries.findIntegration(sql, id);
+        if (!before) throw notFound(id);
+        return rotateSecret(sql, before, webhook_secret, deps);
+      });
       await publishChange();
       return { ...toOutput(rotated.row), webhook_secret: rotated.generatedSecret };
     }),

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { problem } from "@signalbox/schema/problem";
 import type { Queryable } from "../platform/database/client.ts";
-import { changedMeanwhile } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { CredentialDeps } from "./credentials.ts";
 import * as queries from "./queries.ts";
@@ -15,14 +14,14 @@ interface RotatedSecret {
 
 /**
  * Replaces an integration's webhook secret. The old one becomes the previous secret, which is also accepted until an update omits
- * it.
+ * it. Returns `undefined` if the integration has been changed or deleted since it was read.
  */
 export async function rotateSecret(
   sql: Queryable,
   storedIntegration: queries.StoredIntegration,
   newSecret: string | undefined,
   { vault, sources }: Pick<CredentialDeps, "sources"> & { readonly vault: Vault },
-): Promise<RotatedSecret> {
+): Promise<RotatedSecret | undefined> {
   const name = sources().get(storedIntegration.source)?.adapter.signature?.secret ?? "webhook_secret";
   const storedCredentials = (await vault.open(storedIntegration.credentials, purposeOf(storedIntegration.id)).catch(() => {
     throw problem("conflict", "The stored credentials cannot be decrypted; update the integration with all of them.");
@@ -39,7 +38,7 @@ export async function rotateSecret(
   const sealed = await vault.seal(credentials, purposeOf(storedIntegration.id));
   const changes = { credentials: sealed, members: Object.keys(credentials) };
   const row = await queries.updateIntegration(sql, storedIntegration, changes);
-  if (!row) throw changedMeanwhile("integration");
+  if (!row) return undefined;
   await queries.deletePreviousUse(sql, storedIntegration.id);
   return { row, generatedSecret };
 }

@@ -3,9 +3,10 @@ import type { Output } from "@signalbox/schema/operation";
 import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
 import { isMissingReference, type Sql } from "../platform/database/client.ts";
+import { retryOnChange } from "../platform/database/retry-on-change.ts";
 import { newId } from "../platform/ids.ts";
 import type { Guard } from "../platform/network/guard.ts";
-import { type BoundOperation, changedMeanwhile, handle } from "../platform/operation.ts";
+import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import { checkSettings } from "../plugins/check-settings.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
@@ -54,23 +55,23 @@ export function knowledgeOperations(deps: KnowledgeDeps): BoundOperation[] {
       return toOutput(source);
     }),
     handle(knowledge.update, async ({ id, config, ...input }, { sql }) => {
-      const storedSource = await mustFind(sql, id);
-      const sealedConfig = config && (await replaceConfig(storedSource, config, deps));
-      const changes = {
-        ...sealedConfig,
-        name: input.name ?? storedSource.name,
-        enabled: input.enabled ?? storedSource.enabled,
-        project_id: input.project_id === undefined ? storedSource.project_id : input.project_id,
-      };
-      const source = await sql
-        .begin(async (tx) => {
+      const source = await retryOnChange(async () => {
+        const storedSource = await mustFind(sql, id);
+        const sealedConfig = config && (await replaceConfig(storedSource, config, deps));
+        const changes = {
+          ...sealedConfig,
+          name: input.name ?? storedSource.name,
+          enabled: input.enabled ?? storedSource.enabled,
+          project_id: input.project_id === undefined ? storedSource.project_id : input.project_id,
+        };
+        const update = sql.begin(async (tx) => {
           const updated = await queries.updateSource(tx, storedSource, changes);
           if (updated && sealedConfig) await queries.forgetProgress(tx, id);
           return updated;
-        })
-        .catch(unknownProject(changes.project_id));
-      if (!source) throw changedMeanwhile("knowledge source");
-      if (sealedConfig) await publishChange();
+        });
+        return update.catch(unknownProject(changes.project_id));
+      });
+      if (config) await publishChange();
       return toOutput(source);
     }),
     handle(knowledge.remove, async ({ id }, { sql }) => {

@@ -45,10 +45,6 @@ type Handler<O extends Operation> = (
   context: Context,
 ) => O["streaming"] extends true ? AsyncIterable<Output<O>> : Promise<Output<O> | Events>;
 
-/** Refuses a change that would discard another one, which was stored after this request had read what it changes. */
-export const changedMeanwhile = (what: string): Problem =>
-  problem("conflict", `Another request changed the ${what} meanwhile. Send yours again.`);
-
 /** One server-sent event. */
 export interface ServerEvent {
   readonly event: string;

@@ -2,7 +2,6 @@ import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 import type { Sql } from "../platform/database/client.ts";
 import { issueText } from "../platform/issue-text.ts";
-import { changedMeanwhile } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import { throwRefusalAs } from "./admit.ts";
 import type { PluginManager } from "./plugin-manager.ts";
@@ -54,7 +53,7 @@ export async function configure(
   const sealed = Object.keys(after).length === 0 ? null : await deps.vault.seal(after, settingsPurpose(id));
   const isSaved = await saveSettings(sql, { id, settings: row?.settings ?? null }, sealed);
   // Its version may have started for seconds on trial.
-  if (!isSaved) throw changedMeanwhile(`settings of ${id}`);
+  if (!isSaved) throw problem("conflict", `Another request changed the settings of ${id} meanwhile. Send yours again.`);
 }
 
 const refusedText = (code: string, message: string): string =>
