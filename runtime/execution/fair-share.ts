@@ -14,7 +14,8 @@ export class FairShare {
   /** The share in the claim that is running. */
   #claimLimit: number | null = null;
   /**
-   * Owners of every execution that began to wait since the last claim was sent, which may not have seen it. `null`: none did.
+   * Owners that are common to all executions that began to wait since the last claim was sent, which may not have seen them.
+   * `null`: none did.
    */
   #newcomers: readonly string[] | null = null;
 

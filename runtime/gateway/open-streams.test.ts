@@ -35,7 +35,7 @@ test("a stream that could not be announced is dropped, and the next one is serve
   expect(await door.sql`select 1 from agent_streams`).toHaveLength(0);
 
   const next = receive().next();
-  await expect.poll(() => door.sql`select 1 from agent_streams`, { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => door.sql`select 1 from agent_streams`).toHaveLength(1);
   abort.abort();
   expect(await next).toMatchObject({ done: true });
   // After the first stream, its end, the second, and its end: each was the agent's only one.
