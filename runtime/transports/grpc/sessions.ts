@@ -1,6 +1,7 @@
 import type { Http2SecureServer, Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { Duplex as Stream } from "node:stream";
+import { TurnLimit } from "../../platform/turn-limit.ts";
 import { limitConnections } from "../http/connections.ts";
 import type { NodeHandler } from "./calls.ts";
 
@@ -179,31 +180,15 @@ function limitWithoutSession(server: Http2Server | Http2SecureServer, maxConnect
   };
 }
 
-/** How many calls begin in one turn of the event loop: each takes up to half a millisecond. */
+/** How many calls begin in one turn of the event loop: each takes up to half a millisecond, and one packet can hold hundreds of them. */
 const perTurn = 32;
 
-/** Begins further calls in the next turns: one packet can hold hundreds of them. */
 export function inTurns(handle: NodeHandler): NodeHandler {
-  type Call = Parameters<NodeHandler>;
-  const waitingCalls: Call[] = [];
-  let startedCalls = 0;
-  const begin = ([request, response]: Call) => {
-    if (startedCalls++ === 0) setImmediate(nextTurn);
-    handle(request, response);
-  };
-  const nextTurn = () => {
-    startedCalls = 0;
-    // The client may have withdrawn them.
-    while (startedCalls < perTurn && waitingCalls.length > 0) {
-      const call = waitingCalls.shift() as Call;
-      if (!call[1].destroyed && !isWithdrawn(call)) begin(call);
-    }
-  };
-  return (...call) => {
-    if (startedCalls < perTurn && waitingCalls.length === 0) begin(call);
-    else waitingCalls.push(call);
-  };
+  const turns = new TurnLimit(perTurn);
+  return (request, response) =>
+    turns.begin(
+      () => handle(request, response),
+      // The client may have withdrawn it.
+      () => response.destroyed || ("stream" in response && response.stream?.destroyed === true),
+    );
 }
-
-const isWithdrawn = ([, response]: Parameters<NodeHandler>): boolean =>
-  "stream" in response && response.stream?.destroyed === true;
