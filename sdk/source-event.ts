@@ -31,7 +31,10 @@ export type VerificationResult = { readonly ok: true } | { readonly ok: false; r
 
 /** The issue, pull request or merge request of an event, with the identifiers of the platform. */
 export interface Subject {
-  /** Project at the platform, for alpha `owner/repo`. The tools accept it as `project`. */
+  /**
+   * Project at the platform, for alpha `owner/repo`. The tools accept it as `project`. `-`: the payload names the issue only by an id of
+   * the platform; `describe` then returns the subject.
+   */
   readonly project: string;
   /** Number or key of the issue. The tools accept it as `issue`. */
   readonly issue: string;

@@ -82,6 +82,11 @@ async function runOpened(run: Run, deps: AttemptDeps): Promise<AttemptOutcome> {
     await recordLostAttempt(execution, deps);
     checkRunnable(execution);
     const outcome = await runExecution(run, deps);
+    if (outcome.kind === "postponed") {
+      attempts.inc({ outcome: "postponed" });
+      deps.log.info("execution queued again, because another one is running on its issue");
+      return { kind: "recorded", isDone: false };
+    }
     if (outcome.kind === "offered") await deps.bus.publish("gateway", outcome.to);
     else deps.log.info("execution succeeded", { attempts: execution.attempts });
     await deps.breakers.executionSucceeded(execution).catch((error) => deps.log.warn("failed to close a breaker", { error }));

@@ -32,8 +32,11 @@ export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps 
   readonly log: Log;
 }
 
-/** `offered`: to the connected agent with this id, instead of the LLM. */
-export type RunOutcome = { readonly kind: "done" } | { readonly kind: "offered"; readonly to: string };
+/**
+ * `offered`: to the connected agent with this id, instead of the LLM. `postponed`: queued again, because another execution of its
+ * issue is running.
+ */
+export type RunOutcome = { readonly kind: "done" | "postponed" } | { readonly kind: "offered"; readonly to: string };
 
 export interface Run {
   readonly execution: ClaimedExecution;

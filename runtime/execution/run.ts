@@ -38,6 +38,7 @@ export async function runExecution(initial: Run, options: RunDeps): Promise<RunO
   const isNew = transcript.steps.length === 0;
   const claimed = isNew ? { ...initial, execution: await withLateStanding(initial.execution, deps) } : initial;
   const plan = (transcript.steps[0]?.input as Plan | undefined) ?? (await makePlan(claimed, deps));
+  if (plan === null) return { kind: "postponed" };
   const run = { ...claimed, execution: withSubject(claimed.execution, plan.about) };
   if (isForConnected(run, plan, deps)) {
     const offered_to = plan.agent_id as string;
@@ -133,7 +134,8 @@ async function actorOf(execution: ClaimedExecution, { sql, lookup }: RunDeps): P
   return { task: { ...task, actor_fallback: prompt }, agent: agent && { ...agent, prompt } };
 }
 
-async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan> {
+/** `null`: the execution is queued again, because another one is running on the issue that was looked up. */
+async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan | null> {
   const { task, agent } = await actorOf(execution, deps);
   const agent_id = agent?.id ?? null;
   const connection = deps.connectionFor(execution.source, execution, agent_id);
@@ -141,7 +143,7 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
     recallAndRecord(execution, agent_id, deps),
     connection.then((found) => deps.descriptions.of(execution, found)),
   ]);
-  if (about?.subject) await renameSubject(deps.sql, execution, about.subject);
+  if (about?.subject && !(await renameSubject(deps.sql, execution, about.subject))) return null;
   const policy = deps.policies.of(agent_id, projectKeyOf(execution));
   const isReadOnly = writeRefusal(execution.origin?.author ?? null, policy) !== null;
   const plan: Plan = {

@@ -8,21 +8,21 @@ type Carry = (tx: Queryable, place: CommandPlace, rest: string) => Promise<Effec
 const count = (n: number): string => (n === 1 ? "1 execution" : `${n} executions`);
 
 /** The executions that a command leaves out, because another webhook started them. */
-async function skipped(tx: Queryable, { subject, reach }: CommandPlace, state: "failed" | "held" | "waiting"): Promise<string> {
-  const left = reach === null ? 0 : await countBeyond(tx, subject, reach, state);
+async function skipped(tx: Queryable, { subjects, reach }: CommandPlace, state: "failed" | "held" | "waiting"): Promise<string> {
+  const left = reach === null ? 0 : await countBeyond(tx, subjects, reach, state);
   return left === 0 ? "" : `; skipped ${count(left)} that this webhook did not start`;
 }
 
-const stop: Carry = async (tx, { subject, event_id, by }) => {
-  const ended = await cancelExecutions(tx, { subject, reach: null }, `stopped by ${by} (event ${event_id})`);
+const stop: Carry = async (tx, { subjects, event_id, by }) => {
+  const ended = await cancelExecutions(tx, { subjects, reach: null }, `stopped by ${by} (event ${event_id})`);
   const cancelled = ended.map(({ id }) => id);
   return { summary: `/stop by ${by}: ${count(ended.length)} cancelled`, cancelled, isDone: true, mayRepeat: false };
 };
 
 const retry: Carry = async (tx, place) => {
-  const { subject, reach, by } = place;
+  const { subjects, reach, by } = place;
   const left = await skipped(tx, place, "failed");
-  const failed = await findFailedOfSubject(tx, subject, reach);
+  const failed = await findFailedOfSubject(tx, subjects, reach);
   const [restarted] = failed === undefined ? [] : await requeueFailed(tx, { ids: [failed] });
   const nothing = left === "" ? "nothing on this issue has failed" : "0 executions restarted";
   const what = restarted ? `restarted execution ${restarted.id}` : nothing;
@@ -35,8 +35,8 @@ const retry: Carry = async (tx, place) => {
 };
 
 const proceed: Carry = async (tx, place) => {
-  const { subject, reach, by } = place;
-  const releasedCount = await releaseHeld(tx, { subject, reach });
+  const { subjects, reach, by } = place;
+  const releasedCount = await releaseHeld(tx, { subjects, reach });
   return {
     summary: `/continue by ${by}: ${count(releasedCount.length)} released${await skipped(tx, place, "held")}`,
     cancelled: [],
@@ -48,8 +48,8 @@ const proceed: Carry = async (tx, place) => {
 const decision =
   (verdict: "approve" | "reject"): Carry =>
   async (tx, place, reason) => {
-    const { subject, reach, by } = place;
-    const executionIds = await decideAtIssue(tx, { subject, reach, verdict, by, reason });
+    const { subjects, reach, by } = place;
+    const executionIds = await decideAtIssue(tx, { subjects, reach, verdict, by, reason });
     const done = verdict === "approve" ? "approved" : "rejected";
     return {
       summary: `/${verdict} by ${by}: proposals of ${count(executionIds.length)} ${done}${await skipped(tx, place, "waiting")}`,

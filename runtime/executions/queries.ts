@@ -105,7 +105,7 @@ export async function listSteps(sql: Queryable, executionId: string): Promise<St
  * Selects executions by their ids, or all on one issue; `reach`: only those that webhooks of this path started. Executions in
  * another state are not changed.
  */
-type Selection = { readonly ids: readonly string[] } | { readonly subject: string; readonly reach: string | null };
+type Selection = { readonly ids: readonly string[] } | { readonly subjects: readonly string[]; readonly reach: string | null };
 
 /** Conditions on the state, one for each partial index. */
 const states = {
@@ -118,14 +118,14 @@ const states = {
 /** The number of executions on an issue that webhooks of the path `reach` did not start, and that a command would concern. */
 export async function countBeyond(
   sql: Queryable,
-  subject: string,
+  subjects: readonly string[],
   reach: string,
   state: "failed" | "held" | "waiting",
 ): Promise<number> {
   const [condition] = state === "waiting" ? ["state = 'waiting'"] : state === "held" ? states.heldForIssue : states.failed;
   const [row] = await sql<[{ count: number }]>`
     select count(*)::int as count from task_executions
-    where subject = ${subject} and slug is distinct from ${reach} and ${sql.unsafe(condition)}`;
+    where subject = any(${subjects as string[]}::text[]) and slug is distinct from ${reach} and ${sql.unsafe(condition)}`;
   return row.count;
 }
 
@@ -134,7 +134,9 @@ const within = (sql: Queryable, reach: string | null) => (reach === null ? sql`t
 /** Locks the selected executions in the order of their ids, as every statement does that locks several. */
 function selectExecutions(sql: Queryable, of: Selection, conditions: readonly string[]) {
   const which =
-    "ids" in of ? sql`id = any(${of.ids as string[]}::uuid[])` : sql`subject = ${of.subject} and ${within(sql, of.reach)}`;
+    "ids" in of
+      ? sql`id = any(${of.ids as string[]}::uuid[])`
+      : sql`subject = any(${of.subjects as string[]}::text[]) and ${within(sql, of.reach)}`;
   const any = conditions.reduce((sum, one) => sql`${sum} or (${which} and ${sql.unsafe(one)})`, sql`false`);
   return sql`select id from task_executions where ${any} order by id for update`;
 }
@@ -172,9 +174,14 @@ export async function hasExecutionsOfTask(sql: Queryable, taskId: string): Promi
 }
 
 /** The execution on an issue that failed last. */
-export async function findFailedOfSubject(sql: Queryable, subject: string, reach: string | null): Promise<string | undefined> {
+export async function findFailedOfSubject(
+  sql: Queryable,
+  subjects: readonly string[],
+  reach: string | null,
+): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
-    select id from task_executions where subject = ${subject} and ${within(sql, reach)} and state = 'failed' and transcript_removed_at is null
+    select id from task_executions
+    where subject = any(${subjects as string[]}::text[]) and ${within(sql, reach)} and state = 'failed' and transcript_removed_at is null
     order by finished_at desc, id desc limit 1`;
   return row?.id;
 }

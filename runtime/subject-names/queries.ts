@@ -1,6 +1,8 @@
+import type { Subject } from "@signalbox/sdk";
 import type { Queryable } from "../platform/database/client.ts";
 import { possibleSubjects } from "./possible-subjects.ts";
 import { projectSpelling, spellProject } from "./project-spelling.ts";
+import { isUniqueIssue, unknownProject } from "./subject-key.ts";
 
 /** Maximum number of events whose projects are compared, newest first. */
 const maxCompared = 30_000;
@@ -33,4 +35,16 @@ export async function findMeant(sql: Queryable, text: string, sources: Iterable<
       .flatMap(({ issue }) => [issue, issue.toUpperCase(), issue.toLowerCase()].map((name) => `${project}#${name}`)),
   );
   return [...new Set([...possible, ...spellings])];
+}
+
+/**
+ * The same subject with its project, if an execution on its issue knows it. Only for an issue whose id belongs to no other one; its
+ * length is that of the partial index.
+ */
+export async function findNamed(sql: Queryable, source: string, { issue }: Subject): Promise<Subject | null> {
+  if (!isUniqueIssue(issue)) return null;
+  const [known] = await sql<{ project: string }[]>`
+    select project from task_executions
+    where length(issue) = 36 and issue = ${issue} and source = ${source} and project <> ${unknownProject} order by id desc limit 1`;
+  return known ? { project: known.project, issue } : null;
 }

@@ -1,7 +1,8 @@
-import type { EventAuthor, SourceEvent } from "@signalbox/sdk";
+import type { EventAuthor, SourceEvent, Subject } from "@signalbox/sdk";
 import type { Queryable } from "../platform/database/client.ts";
 import { isUuid } from "../platform/ids.ts";
 import { isBelow } from "../policy/standing.ts";
+import { namesOf, unknownProject } from "../subject-names/subject-key.ts";
 import type { NewEvent } from "./arrival.ts";
 
 export const commandNames = ["stop", "retry", "continue", "approve", "reject"] as const;
@@ -17,7 +18,8 @@ export interface Command {
 /** Where a command was given, and by whom: `alpha:ann`. */
 export interface CommandPlace {
   readonly event_id: string;
-  readonly subject: string;
+  /** The names of its subject, as they are stored. */
+  readonly subjects: readonly string[];
   readonly by: string;
   readonly reach: Reach;
 }
@@ -29,17 +31,13 @@ export interface CommandPlace {
  */
 type Reach = string | null;
 
-/** The place of a stored event's command. */
-export const commandPlace = ({
-  id,
-  source,
-  slug,
-  subject,
-  actor,
-  author,
-}: Pick<NewEvent, "id" | "source" | "slug" | "subject" | "actor" | "author">): CommandPlace => ({
+/** The place of a stored event's command. `alias`: another name of its subject, under which executions may be stored. */
+export const commandPlace = (
+  { id, source, slug, subject, actor, author }: Pick<NewEvent, "id" | "source" | "slug" | "subject" | "actor" | "author">,
+  alias: string | null = null,
+): CommandPlace => ({
   event_id: id,
-  subject: subject ?? "",
+  subjects: [...(subject === null ? [] : namesOf(subject)), ...(alias === null ? [] : [alias])],
   // The path of an integration's webhook is its id.
   reach: isUuid(slug) ? slug : null,
   by: `${source}:${author?.name ?? actor ?? "someone"}`,
@@ -96,8 +94,19 @@ export const alreadyCarriedOut = ({ name }: Command, earlier: string): string =>
 
 const isDecision = (name: CommandName): boolean => name === "approve" || name === "reject";
 
-/** Why the command waits for its author's standing, which is looked up at the platform; `null` if it does not wait. */
-export function pendingReason({ name }: Command, author: EventAuthor | null | undefined): string | null {
-  if (author?.standing !== "unknown" || !isDecision(name)) return null;
-  return `/${name} waits for the standing of ${author.name ?? "the author"}, which is being looked up`;
-}
+/** Whether the command waits for its author's standing, which is looked up at the platform. */
+export const needsStanding = ({ name }: Command, author: EventAuthor | null | undefined): boolean =>
+  author?.standing === "unknown" && isDecision(name);
+
+/** Whether the command waits for the name of its issue, of which the payload contains only an id. */
+export const needsName = (subject: Subject | null): boolean => subject?.project === unknownProject;
+
+/** Why a command waits for what is looked up at the platform. */
+export const waitingForStanding = ({ name }: Command, author: EventAuthor | null | undefined): string =>
+  `/${name} waits for the standing of ${author?.name ?? "the author"}, which is being looked up`;
+export const waitingForName = ({ name }: Command): string =>
+  `/${name} waits for the key or project of its issue, which is being looked up`;
+
+/** Why a command whose issue could not be looked up is not carried out. */
+export const unknownIssue = ({ name }: Command): string =>
+  `/${name} was not carried out, because its issue could not be looked up: write it again`;

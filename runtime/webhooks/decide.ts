@@ -6,7 +6,7 @@ import type { Report } from "../platform/log.ts";
 import { pack } from "../platform/packing/packed.ts";
 import type { Policies } from "../policy/policies.ts";
 import type { Arrival, NewExecution } from "./arrival.ts";
-import { commandOf, commandRefusal, pendingReason } from "./command.ts";
+import { commandOf, commandRefusal, needsName, needsStanding, waitingForName, waitingForStanding } from "./command.ts";
 import { rowOf } from "./event-row.ts";
 import { type GateInput, hopLimit, refusalOf } from "./gate.ts";
 import { hasKnownMarker } from "./identify.ts";
@@ -198,14 +198,21 @@ const chosenTask = (task_id: string, [canonical_trigger = "replay"]: readonly st
 
 /**
  * The command of an event, unless the event is discarded. `refusal`: why the command is not carried out now, which is
- * `reasonToWait` if it waits for its author's standing.
+ * `reasonToWait` if it waits for its author's standing or for the name of its issue.
  */
 export function commandIn(incoming: IncomingEvent, hasCommands: boolean) {
-  const { event, origin, findStanding } = incoming;
+  const { event, origin, findStanding, findName } = incoming;
   const discarded = reasonToDiscard(incoming);
   const command = hasCommands && discarded === null && origin.kind !== "replay" ? commandOf(event) : null;
-  const reasonToWait = command && findStanding ? pendingReason(command, event.author) : null;
-  return { discarded, command, reasonToWait, refusal: reasonToWait ?? (command && commandRefusal(command, event.author)) };
+  const waitsForStanding = command && findStanding && needsStanding(command, event.author);
+  const refusal = command && !waitsForStanding ? commandRefusal(command, event.author) : null;
+  const waitsForName = command && findName && refusal === null && needsName(event.subject);
+  const reasonToWait = waitsForName
+    ? waitingForName(command)
+    : waitsForStanding
+      ? waitingForStanding(command, event.author)
+      : null;
+  return { discarded, command, reasonToWait, refusal: reasonToWait ?? refusal };
 }
 
 /** Why an event starts nothing, regardless of the mappings. */

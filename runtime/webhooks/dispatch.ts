@@ -14,9 +14,10 @@ import { authorKey, discard, findCarriedOut, setEffect } from "./ending-queries.
 import { packBodies } from "./event-row.ts";
 import { identify } from "./identify.ts";
 import type { IdentifiedEvent, IncomingEvent } from "./incoming-event.ts";
-import { decideLate } from "./late-command.ts";
+import { decideLate, lookUp } from "./late-command.ts";
 import { type ArrivalLimits, insertArrivals } from "./queries.ts";
 import { storedOrEarlier, storeTogether } from "./store-together.ts";
+import { withProject } from "./with-project.ts";
 
 export type Receipt = z.output<typeof receipt>;
 
@@ -58,7 +59,8 @@ export class Dispatcher {
   }
 
   /** Decides which tasks an event starts and stores the event with its executions. Resolves once they are durable. */
-  accept(webhook: IncomingEvent): Promise<Receipt> {
+  async accept(received: IncomingEvent): Promise<Receipt> {
+    const webhook = await withProject(this.#options.sql, received);
     const incoming = { ...webhook, id: webhook.id ?? newId(), traceparent: validTraceparent(webhook.traceparent) };
     const attributes = {
       [ownAttributes.event]: incoming.id,
@@ -98,12 +100,12 @@ export class Dispatcher {
     acknowledge?.(effect.isDone);
   }
 
-  /** Executes a command after its webhook was answered, once the platform has reported its author's standing. */
+  /** Executes a command after its webhook was answered, once the platform has reported what it waits for. */
   async #carryOutLate(incoming: IncomingEvent, event: NewEvent, command: Command): Promise<void> {
     const { sql, carryOut, log } = this.#options;
     try {
-      const standing = (await incoming.findStanding?.()) ?? "unknown";
-      const effect = carryOut && (await decideLate(sql, { command, event, standing, carryOut }));
+      const found = await lookUp(incoming, command);
+      const effect = carryOut && (await decideLate(sql, { command, event, found, carryOut }));
       if (effect) this.#carriedOut(incoming, effect);
     } catch (error) {
       log.warn("failed to run a command", { event_id: event.id, error });
@@ -179,7 +181,7 @@ interface Dispatched {
   readonly stored: string | StoredEvent;
   /** The outcome of its command. */
   readonly effect: Effect | null;
-  /** A command that waits for the standing of its author. */
+  /** A command that waits for the standing of its author, or for the name of its issue. */
   readonly pending?: Command | null;
 }
 

@@ -1,4 +1,5 @@
 import type { Queryable } from "../platform/database/client.ts";
+import { namesOf } from "../subject-names/subject-key.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
 import type { Effect } from "./command.ts";
 
@@ -15,7 +16,9 @@ export function authorKey({ source, author, actor }: Pick<NewEvent, "source" | "
  */
 export function endingOf(sql: Queryable, arrivals: readonly Arrival[], { together }: { together?: readonly string[] } = {}) {
   const closed = arrivals.flatMap(({ event, closes }) =>
-    closes ? [{ id: event.id, subject: event.subject, reason: event.reason }] : [],
+    closes && event.subject !== null
+      ? namesOf(event.subject).map((subject) => ({ id: event.id, subject, reason: event.reason }))
+      : [],
   );
   if (closed.length === 0) return { use: sql``, cancelled: sql`'{}'::text[]` };
   const earlier = together
@@ -70,10 +73,15 @@ export async function discard(sql: Queryable, id: string, reason: string): Promi
 export const setReason = (sql: Queryable, id: string, reason: string): Promise<unknown> =>
   sql`update webhook_events set reason = ${reason.slice(0, 500)} where id = ${id}`;
 
-/** Records the standing that a pending command waited for. Returns `false` if the command is no longer waiting. */
-export async function endPending(sql: Queryable, id: string, pending: string, standing: string): Promise<boolean> {
+/** Records what a pending command waited for: its issue and the standing of its author. Returns `false` if it is no longer waiting. */
+export async function endPending(
+  sql: Queryable,
+  { id, subject }: Pick<NewEvent, "id" | "subject">,
+  pending: string,
+  standing: string,
+): Promise<boolean> {
   const rows = await sql`
-    update webhook_events set author = jsonb_set(author, '{standing}', to_jsonb(${standing}::text))
+    update webhook_events set subject = ${subject}, author = jsonb_set(author, '{standing}', to_jsonb(${standing}::text))
     where id = ${id} and outcome = 'discarded' and reason = ${pending} returning id`;
   return rows.length > 0;
 }

@@ -21,6 +21,7 @@ import { limitVerdicts } from "./limits.ts";
 import type { MappingRule, MappingRules, PathRule } from "./mapping-rules.ts";
 import { parseByPath, parseBySource } from "./parse.ts";
 import { repliesTo } from "./replies.ts";
+import { withProject } from "./with-project.ts";
 
 export interface ExplainDeps extends Pick<DecisionDeps, "routing" | "policies"> {
   readonly loops: Pick<DecisionDeps["loops"], "windowSeconds">;
@@ -48,7 +49,8 @@ export const explainOperation = (deps: ExplainDeps): BoundOperation =>
  * a comment is not carried out, so the reason does not contain its effect.
  */
 async function explainWebhook(input: Input<typeof explain>, sql: Sql, deps: ExplainDeps): Promise<Explanation> {
-  const { incoming, checks: ofPath } = await readWebhook(input, deps);
+  const { incoming: received, checks: ofPath } = await readWebhook(input, deps);
+  const incoming = await withProject(sql, received);
   const { source, event } = incoming;
   const { discarded, command, refusal } = commandIn(incoming, deps.hasCommands);
   const refused = discarded ?? refusal;

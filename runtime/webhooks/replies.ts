@@ -1,12 +1,14 @@
-import type { SourceEvent } from "@signalbox/sdk";
+import type { SourceEvent, Subject } from "@signalbox/sdk";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
+import { unknownProject } from "../subject-names/subject-key.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 
-/** Timeout of a reaction. */
+/** Timeouts of a reaction, and of the look-up of an issue. */
 const reactionMs = 30_000;
+const lookUpMs = 30_000;
 
 interface ReplyDeps {
   readonly standings: Standings;
@@ -20,7 +22,7 @@ export function repliesTo(
   event: SourceEvent,
   connection: Connection,
   { standings, log, trackerUpdates }: ReplyDeps,
-): Pick<IncomingEvent, "acknowledge" | "findStanding"> {
+): Pick<IncomingEvent, "acknowledge" | "findStanding" | "findName"> {
   const { author, subject, comment = null } = event;
   const { adapter } = connection.source;
   /** Adds a reaction. A failure is only logged. */
@@ -30,6 +32,20 @@ export function repliesTo(
     const failed = (error: unknown) => log.warn("failed to acknowledge a command", { subject, error });
     adapter.react({ subject, comment }, isDone ? "done" : "failed", call).catch(failed);
   };
-  if (!author || !subject || !adapter.standing) return { acknowledge };
-  return { acknowledge, findStanding: () => standings.find(connection, subject.project, author) };
+  const findName = async (): Promise<Subject | null> => {
+    const call = { signal: AbortSignal.timeout(lookUpMs), connection: connection.settings, key: newId() };
+    try {
+      return (subject && (await adapter.describe?.({ subject, text: "" }, call))?.subject) ?? null;
+    } catch (error) {
+      log.warn("failed to look up an issue", { subject, error });
+      return null;
+    }
+  };
+  const isNamed = subject?.project !== unknownProject || !adapter.describe || connection.missingSettings.length > 0;
+  const isKnown = !author || !subject || !adapter.standing;
+  return {
+    acknowledge,
+    ...(!isKnown && { findStanding: (project) => standings.find(connection, project, author) }),
+    ...(!isNamed && { findName }),
+  };
 }

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from e31087bb20dfbd51
+-- Made from b31af58ed842e28a
 
 create extension if not exists vector;
 
@@ -1358,6 +1358,7 @@ CREATE INDEX task_executions_failed_subject ON task_executions USING btree (subj
 CREATE INDEX task_executions_finished ON task_executions USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 CREATE INDEX task_executions_held ON task_executions USING btree (held_until) WHERE (state = 'held'::text);
 CREATE INDEX task_executions_held_by_outage ON task_executions USING btree (blocked_by) WHERE ((state = 'held'::text) AND (blocked_by IS NOT NULL));
+CREATE INDEX task_executions_issue_id ON task_executions USING btree (issue, id) WHERE (length(issue) = 36);
 CREATE INDEX task_executions_lease ON task_executions USING btree (lease_expires_at) WHERE (state = 'running'::text);
 CREATE INDEX task_executions_memories ON task_executions USING gin (memories) WHERE (memories IS NOT NULL);
 CREATE INDEX task_executions_of_subject ON task_executions USING btree (subject) WHERE (subject IS NOT NULL);

@@ -61,9 +61,14 @@ export const reasons: readonly Remedy[] = [
     open: settings,
   },
   {
-    when: /^\/\w+ waits for the standing/,
-    sentence: "The command author's role is being looked up.",
+    when: /^\/\w+ waits for the (?:standing|key)/,
+    sentence: "The command's issue or its author's role is being looked up.",
     next: "Nothing to do. The command runs or is refused within a minute.",
+  },
+  {
+    when: /^\/\w+ was not carried out, because its issue/,
+    sentence: "The platform did not return the issue of this command.",
+    next: "Check the account on the Connections page, then write the command again.",
   },
   {
     when: /^\/\w+ requires the standing/,

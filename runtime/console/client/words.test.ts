@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import document from "../../../schema/gen/openapi.json" with { type: "json" };
 import { authCheck } from "../../platform/webhook-auth.ts";
 import { effectivePolicy } from "../../policy/effective.ts";
-import { commandRefusal, pendingReason } from "../../webhooks/command.ts";
+import { commandRefusal, unknownIssue, waitingForName, waitingForStanding } from "../../webhooks/command.ts";
 import { reasonToDiscard, triggersOf } from "../../webhooks/decide.ts";
 import { refusalOf } from "../../webhooks/gate.ts";
 import { unreadableEvent } from "../../webhooks/parse.ts";
@@ -112,7 +112,9 @@ const reasonsWithRemedies: readonly (readonly [reason: string | null, remedy: Re
   [gate(author({}), {}, { projects: ["acme/web"] }), /mapping's conditions/],
   [commandRefusal({ name: "stop", rest: "" }, author({})), /not allowed to use this command/],
   [commandRefusal({ name: "approve", rest: "" }, author({ standing: "unknown" })), /not allowed to use this command/],
-  [pendingReason({ name: "approve", rest: "" }, author({ standing: "unknown" })), /being looked up/],
+  [waitingForStanding({ name: "approve", rest: "" }, author({ standing: "unknown" })), /being looked up/],
+  [waitingForName({ name: "stop", rest: "" }), /being looked up/],
+  [unknownIssue({ name: "stop", rest: "" }), /did not return the issue/],
   [auth(hmac), /not signed/],
   [auth(hmac, { "x-hub-signature-256": "md5=1" }), /not signed/],
   [auth(hmac, { "x-hub-signature-256": "sha256=1" }), /not signed/],

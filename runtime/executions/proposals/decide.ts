@@ -51,8 +51,8 @@ function approvable({ open }: OpenProposals, { proposals }: Decision): string[] 
 
 /** A decision made by a comment on the issue. */
 interface DecisionAtIssue extends Pick<Decision, "verdict" | "by" | "reason"> {
-  /** `alpha:octo/app#12`. */
-  readonly subject: string;
+  /** The names of the issue, as they are stored: `alpha:octo/app#12`. */
+  readonly subjects: readonly string[];
   readonly reach: string | null;
 }
 
@@ -60,9 +60,10 @@ interface DecisionAtIssue extends Pick<Decision, "verdict" | "by" | "reason"> {
  * Decides on all proposals that wait for approval on an issue. Returns the ids of their executions. Publish `queue` after the
  * commit.
  */
-export async function decideAtIssue(tx: Queryable, { subject, reach, ...decision }: DecisionAtIssue): Promise<string[]> {
+export async function decideAtIssue(tx: Queryable, { subjects, reach, ...decision }: DecisionAtIssue): Promise<string[]> {
   const executionIds: string[] = [];
-  for (const { id } of await waitingOn(tx, subject, reach)) {
+  const [subject = ""] = subjects;
+  for (const { id } of await waitingOn(tx, subjects, reach)) {
     const execution = await lockOpen(tx, id);
     // It was decided meanwhile, or it has expired.
     if (execution?.state !== "waiting" || execution.open.every(({ expired }) => expired)) continue;

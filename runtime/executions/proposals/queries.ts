@@ -105,9 +105,9 @@ export async function endLocked(
 }
 
 /** The executions that wait for approval on an issue, oldest first. `reach`: only those that webhooks of this path started. */
-export const waitingOn = (sql: Queryable, subject: string, reach: string | null): Promise<{ id: string }[]> =>
+export const waitingOn = (sql: Queryable, subjects: readonly string[], reach: string | null): Promise<{ id: string }[]> =>
   sql<{ id: string }[]>`
-    select id from task_executions where subject = ${subject} and state = 'waiting'
+    select id from task_executions where subject = any(${subjects as string[]}::text[]) and state = 'waiting'
       and ${reach === null ? sql`true` : sql`slug = ${reach}`} order by created_at, id limit 100`;
 
 /** An execution with an expired proposal that no worker is about to write. */

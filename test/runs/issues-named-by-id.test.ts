@@ -1,0 +1,150 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { allText } from "../../examples/demo/chat.ts";
+import { type Model, startModel } from "../../examples/demo/model.ts";
+import { project } from "../../plugins/delta/test-tracker.ts";
+import { ann } from "../harness/delta-payloads.ts";
+import { closeFour, type FourTrackers, fourEnv, newIssue, startFour } from "../harness/four-sources.ts";
+import { deltaIssue } from "../harness/payload-table.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { type ExecutionSeen, eventually, waitForExecutions } from "../harness/wait.ts";
+import type { Receipt } from "../harness/webhooks.ts";
+
+/** Texts with this word are answered once the gate of the test is open. */
+const slow = /wait-(\d+)/;
+const gates = new Map<string, () => void>();
+
+let model: Model;
+let service: Service;
+let trackers: FourTrackers;
+
+beforeAll(async () => {
+  const script = async (request: Parameters<typeof allText>[0]) => {
+    const [, gate] = slow.exec(allText(request)) ?? [];
+    if (gate !== undefined) await new Promise<void>((open) => gates.set(gate, open));
+    return { content: "Done." };
+  };
+  model = await startModel({ script });
+  trackers = await startFour();
+  const env = { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", EXECUTION_RETRY_LIMIT: "0", ...fourEnv(trackers, "t") };
+  service = await startService({ env });
+  for (const seed of ["agents/seed", "tasks/sources/seed"]) await service.post(`/api/${seed}`);
+  const [event_name, canonical_trigger] = ["issue.activity.created", "issue.commented"];
+  await service.post("/api/tasks/sources", { source: "delta", event_name, canonical_trigger });
+  await service.post("/api/tasks", { id: "look", name: "Look", description: "Look.", actor_id: "pm_default" });
+  for (const trigger of ["issue.created", "issue.commented"])
+    await service.post("/api/tasks/triggers", { canonical_trigger: trigger, task_id: "look" });
+}, 180_000);
+afterAll(async () => {
+  for (const open of gates.values()) open();
+  await closeFour(trackers);
+  await model?.close();
+  await service?.close();
+}, 60_000);
+
+const send = async (source: "gamma" | "delta", payload: object, headers: Readonly<Record<string, string>> = {}) => {
+  const key = source === "delta" ? { "x-api-key": "test-key-1" } : {};
+  const { body } = await service.post<Receipt>(`/webhook/${source}`, payload, { headers: { ...key, ...headers } });
+  return body.event_id;
+};
+const event = async (id: string) => (await service.get<Record<string, unknown>>(`/api/webhook-events/${id}`)).body;
+
+/** Opens an issue whose run waits for its gate. */
+async function running(source: "gamma" | "delta", n: number): Promise<string> {
+  const { payload, headers } = newIssue(trackers, source, n, `wait-${n}`);
+  const event_id = await send(source, payload, headers);
+  await eventually(() => gates.has(String(n)));
+  return event_id;
+}
+
+/** A comment of the second envelope, which names no project. */
+const deltaComment = (n: number, text: string) => {
+  const id = deltaIssue(n);
+  const comment = {
+    id: randomUUID(),
+    access: "EXTERNAL",
+    actor_id: ann.id,
+    issue_id: id,
+    edited_at: null,
+    comment_stripped: text,
+  };
+  const head = { version: "v2", event: "workitem.comment.created", event_id: randomUUID(), delivery_id: randomUUID() };
+  return { ...head, entity_id: id, entity_type: "issue", data: { id, name: "Login fails", comment }, previous_attributes: {} };
+};
+/** A comment of Server, which names its issue only by the id in its own address. */
+const gammaComment = (n: number, text: string) => {
+  const { id } = trackers.gamma.issues.find(({ key }) => key === `APP-${n}`) ?? {};
+  const self = `${trackers.gamma.url}/rest/api/2/issue/${id}/comment/${70_000 + n}`;
+  const author = { name: "bob", key: "bob", displayName: "Bob" };
+  const comment = { self, id: String(70_000 + n), author, updateAuthor: author, body: text };
+  const times = { created: "2026-01-06T11:30:00.000+0000", updated: "2026-01-06T11:30:00.000+0000" };
+  return { timestamp: 1_767_699_000_000 + n, webhookEvent: "comment_created", comment: { ...comment, ...times } };
+};
+const commentOn = { gamma: gammaComment, delta: deltaComment };
+const subjectOf = { gamma: (n: number) => `gamma:APP#APP-${n}`, delta: (n: number) => `delta:${project}#${deltaIssue(n)}` };
+
+describe.each(["gamma", "delta"] as const)("%s: a comment whose webhook names its issue only by an id", (source) => {
+  test("/stop cancels the runs on the issue", async () => {
+    const opened = await running(source, 41);
+    const stop = await send(source, commentOn[source](41, "/stop"));
+    await waitForExecutions(service, { event_id: opened, state: "cancelled" });
+    await eventually(async () =>
+      expect(await event(stop)).toMatchObject({
+        outcome: "dispatched",
+        subject: subjectOf[source](41),
+        reason: expect.stringMatching(/^\/stop by .*: 1 execution cancelled$/),
+      }),
+    );
+  });
+
+  test("its run waits for another one on the issue, and uses up no retry", async () => {
+    const opened = await running(source, 42);
+    const commented = await send(source, commentOn[source](42, "Any news?"));
+    const waiting = await eventually(async () => {
+      const { body } = await service.get<ExecutionSeen[]>(`/api/task-executions?event_id=${commented}`);
+      return body.find(({ state, waiting_for }) => state === "queued" && /on the same issue$/.test(waiting_for ?? ""));
+    });
+    expect(waiting).toMatchObject({ subject: subjectOf[source](42), error: null });
+    gates.get("42")?.();
+    await waitForExecutions(service, { event_id: opened, state: "succeeded" });
+    await waitForExecutions(service, { event_id: commented, state: "succeeded" });
+  });
+});
+
+test("gamma: a command whose issue the platform does not return is not carried out, and says so", async () => {
+  trackers.gamma.addIssue("APP-43", "2026-01-05T10:00:00.000Z");
+  const payload = gammaComment(43, "/stop");
+  payload.comment.self = payload.comment.self.replace(/issue\/\d+/, "issue/999");
+  const stop = await send("gamma", payload);
+  await eventually(async () =>
+    expect(await event(stop)).toMatchObject({
+      outcome: "discarded",
+      reason: expect.stringMatching(/^\/stop was not carried out, because its issue could not be looked up/),
+    }),
+  );
+});
+
+test("delta: a deletion that contains only the id of the issue cancels its runs", async () => {
+  const opened = await running("delta", 44);
+  const deleted = { event: "issue", action: "deleted", data: { id: deltaIssue(44) }, activity: { actor: { id: ann.id } } };
+  const closing = await send("delta", deleted, { "x-plane-event": "issue" });
+  await waitForExecutions(service, { event_id: opened, state: "cancelled" });
+  expect(await event(closing)).toMatchObject({ subject: subjectOf.delta(44) });
+});
+
+test("delta: /stop with a project cancels a run that is queued without it", async () => {
+  await service.post("/api/pause", { scope: "source", id: "delta", reason: "It must stay queued." });
+  trackers.delta.addIssue(deltaIssue(45), "2026-01-05T10:00:00.000Z");
+  const commented = await send("delta", deltaComment(45, "Any news?"));
+  const data = {
+    id: randomUUID(),
+    issue: deltaIssue(45),
+    project,
+    comment_html: "<p>/stop</p>",
+    access: "EXTERNAL",
+    actor: ann.id,
+  };
+  await send("delta", { event: "issue_comment", action: "created", data, activity: { actor: ann } });
+  await waitForExecutions(service, { event_id: commented, state: "cancelled" });
+  await service.post("/api/resume", { scope: "source", id: "delta" });
+});
