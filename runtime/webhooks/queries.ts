@@ -36,14 +36,12 @@ export async function insertArrivals(
   const own = ownChanges(sql, arrivals);
   const ending = endingOf(sql, arrivals);
   const isNew = sql`${bodyCopies.isNew} and ${hookCopies.isNew}`;
+  const starting = startingOf(sql, arrivals, loops);
   const rows = await sql<StoredEvent[]>`
     with ${bodyCopies.noted} ${hookCopies.noted} ${own.found} stored as (
       ${insertEvents(sql, ordered, { isNew, ownReason: own.reason })}
-    ), ${countHops(sql, arrivals, loops)}, started as (
-      ${insertExecutions(sql, arrivals, loops)}
-    ) ${ending.use}
-    select id, outcome, reason, ${ending.cancelled} as cancelled,
-      (select count(*) from started s where s.event_id = stored.id and s.state = 'held') as held from stored`;
+    ) ${starting.use} ${ending.use}
+    select id, outcome, reason, ${ending.cancelled} as cancelled, ${starting.held} as held from stored`;
   return new Map(rows.map((row) => [row.id, row]));
 }
 
@@ -82,6 +80,15 @@ function insertEvents(
       lateral (select ${ownReason} as own_reason) o
       where ${isNew}
       on conflict do nothing returning id, outcome, reason, outcome = 'dispatched' as is_dispatched`;
+}
+
+/** The parts `hopped` and `started`, and how many executions of a stored event are held. Without executions, neither part is needed. */
+function startingOf(sql: Queryable, arrivals: readonly Arrival[], loops: LoopLimits) {
+  if (arrivals.every(({ executions }) => executions.length === 0)) return { use: sql``, held: sql`0` };
+  return {
+    use: sql`, ${countHops(sql, arrivals, loops)}, started as (${insertExecutions(sql, arrivals, loops)})`,
+    held: sql`(select count(*) from started s where s.event_id = stored.id and s.state = 'held')`,
+  };
 }
 
 /** Stores the executions of the events that were stored as dispatched. Those of a subject with too many hops are held. */
