@@ -3,6 +3,7 @@ import { openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import { Failure, maxRetryAfterMs } from "../platform/retry.ts";
+import { FirstFailures } from "./first-failures.ts";
 import { admitProbes, type Breaker, closeBreaker, listBreakers, openBreaker, probeSoon, tryAsProbe } from "./queries.ts";
 import { Successes } from "./successes.ts";
 
@@ -78,8 +79,6 @@ const sweepMs = 5_000;
 const longWaitMs = 60_000;
 /** How long an ambiguous failure on one issue counts as evidence for a failure on another, in milliseconds. */
 const ambiguousFailureMs = 300_000;
-/** Maximum number of executions whose last failure is stored in memory. */
-const maxRemembered = 10_000;
 
 /** Opens and closes the breakers, which all replicas share. */
 export async function openBreakers(options: BreakerOptions): Promise<Breakers> {
@@ -94,10 +93,9 @@ export class Breakers {
   #known: ReadonlyMap<string, Breaker> = new Map();
   #cache: { refresh(): Promise<void>; close(): void } | undefined;
   readonly #successes = new Successes();
-  /** Time of the first failure of each postponed execution. */
-  readonly #firstFailures = new Map<string, number>();
+  readonly #firstFailures = new FirstFailures();
   /** The latest failure of each key that may have been caused by the issue itself. */
-  readonly #ambiguousFailures = new Map<string, { issue: string; at: number }>();
+  readonly #ambiguousFailures = new Map<string, { issue: string; firstFailedAt: number; at: number }>();
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -131,15 +129,15 @@ export class Breakers {
 
   /**
    * Makes a call, with retries, to a service that other executions also call. Throws an `OutageError` if calls of all executions
-   * fail, or without calling if the breaker is already open. If calls of other executions succeed meanwhile, throws the call's
-   * own error.
+   * fail, or without calling if the breaker is already open. If calls of other executions begin after this one has failed, and
+   * succeed, throws the call's own error.
    */
   async guard<T>(caller: Caller, target: Target, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     if (this.#known.has(target.key) && caller.probes !== target.key) await this.#pass(caller, target);
     const startedAt = performance.now();
     try {
       const result = await call();
-      this.#firstFailures.delete(`${caller.id} ${target.key}`);
+      this.#firstFailures.forget(caller.id, target.key);
       this.#successes.record(target, startedAt);
       await this.#answered(caller, target);
       return result;
@@ -149,12 +147,18 @@ export class Breakers {
         await this.#answered(caller, target);
         throw error;
       }
-      throw await this.#failure(caller, target, error, startedAt);
+      throw await this.#failure(caller, target, error);
     }
   }
 
+  /** The execution has failed for good. If a person restarts it, it is judged like a new one. */
+  executionFailed({ id }: Pick<Caller, "id">): void {
+    this.#firstFailures.forget(id);
+  }
+
   /** The execution has succeeded: closes the breaker that it probed. */
-  async executionSucceeded({ probes }: Caller): Promise<void> {
+  async executionSucceeded({ id, probes }: Caller): Promise<void> {
+    this.#firstFailures.forget(id);
     if (probes !== null) await this.#close(probes);
   }
 
@@ -165,17 +169,14 @@ export class Breakers {
     else if (!found.is_probe) throw new OutageError(found, null);
   }
 
-  async #failure(caller: Caller, target: Target, failure: Failure, startedAt: number): Promise<Error> {
+  async #failure(caller: Caller, target: Target, failure: Failure): Promise<Error> {
     const affectsAll = (failure.retryAfterMs ?? 0) > longWaitMs;
-    const key = `${caller.id} ${target.key}`;
-    const firstFailure = this.#firstFailures.get(key) ?? startedAt;
     const known = this.#known.has(target.key);
+    const firstFailedAt = this.#firstFailures.firstOf(caller.id, target.key, failure.firstFailedAt);
     // Calls of other executions succeed, so only this execution fails or must wait.
-    if (this.#othersSucceed(target, startedAt, firstFailure) && !known)
-      return affectsAll ? new OutageError(null, failure) : failure;
+    if (this.#successes.lastStart(target) > firstFailedAt && !known) return affectsAll ? new OutageError(null, failure) : failure;
     if (failure.isAmbiguous && !affectsAll && !known && !this.#othersFail(caller, target, failure)) return failure;
-    if (this.#firstFailures.size >= maxRemembered) this.#firstFailures.clear();
-    this.#firstFailures.set(key, firstFailure);
+    this.#firstFailures.record(caller.id, target.key, failure.firstFailedAt);
     return this.#open(caller, target, failure);
   }
 
@@ -194,28 +195,19 @@ export class Breakers {
   }
 
   /**
-   * Whether a call of another execution has succeeded during this one, or has begun and succeeded since the first failure. One that
-   * began before may have been accepted before an outage: a model can take minutes for an answer.
-   */
-  #othersSucceed(target: Target, startedAt: number, firstFailure: number): boolean {
-    const last = this.#successes.last(target);
-    return last.endedAt > startedAt || last.startedAt > firstFailure;
-  }
-
-  /**
    * Whether an execution on another issue recently had an ambiguous failure, with no success since. If only one issue is
    * affected, its executions fail and are retried as usual. A refused credential stays refused, so its time does not matter.
    */
-  #othersFail({ id, subject }: Caller, target: Target, { isRefusal }: Failure): boolean {
+  #othersFail({ id, subject }: Caller, target: Target, { isRefusal, firstFailedAt }: Failure): boolean {
     const issue = subject ?? id;
     const previous = this.#ambiguousFailures.get(target.key);
     const now = performance.now();
-    this.#ambiguousFailures.set(target.key, { issue, at: now });
+    this.#ambiguousFailures.set(target.key, { issue, firstFailedAt, at: now });
     return (
       previous !== undefined &&
       previous.issue !== issue &&
       (isRefusal || now - previous.at < ambiguousFailureMs) &&
-      this.#successes.last(target).endedAt < previous.at
+      this.#successes.lastStart(target) < previous.firstFailedAt
     );
   }
 

@@ -4,33 +4,25 @@ interface Call {
   readonly effect: "read" | "write";
 }
 
-/** Times by `performance.now()`. */
-interface Success {
-  /** When the successful call that began last began. */
-  readonly startedAt: number;
-  /** When the last successful call ended. */
-  readonly endedAt: number;
-}
-const none: Success = { startedAt: Number.NEGATIVE_INFINITY, endedAt: Number.NEGATIVE_INFINITY };
-
-const latestOf = (one: Success, other: Success): Success => ({
-  startedAt: Math.max(one.startedAt, other.startedAt),
-  endedAt: Math.max(one.endedAt, other.endedAt),
-});
-
 /** The last successful calls of this replica, by effect and key. */
 export class Successes {
-  readonly #last = new Map<string, Success>();
+  readonly #last = new Map<string, number>();
 
-  /** A call that began at `startedAt` has succeeded. */
+  /** A call that began at this time, by `performance.now()`, has succeeded. */
   record({ effect, key }: Call, startedAt: number): void {
-    const name = `${effect} ${key}`;
-    this.#last.set(name, latestOf({ startedAt, endedAt: performance.now() }, this.#last.get(name) ?? none));
+    this.#last.set(`${effect} ${key}`, Math.max(startedAt, this.#startOf(effect, key)));
   }
 
-  /** The last one whose success shows that such a call can succeed: a write may fail although reads succeed. */
-  last({ effect, key }: Call): Success {
-    const of = (one: Call["effect"]) => this.#last.get(`${one} ${key}`) ?? none;
-    return effect === "write" ? of("write") : latestOf(of("read"), of("write"));
+  /**
+   * When the last call began whose success shows that such a call can succeed: a write may fail although reads succeed. Only the
+   * beginning counts, because a model can take minutes for an answer that it began before an outage.
+   */
+  lastStart({ effect, key }: Call): number {
+    const write = this.#startOf("write", key);
+    return effect === "write" ? write : Math.max(write, this.#startOf("read", key));
+  }
+
+  #startOf(effect: Call["effect"], key: string): number {
+    return this.#last.get(`${effect} ${key}`) ?? Number.NEGATIVE_INFINITY;
   }
 }

@@ -16,6 +16,7 @@ import type { AttemptLimits } from "./write-step.ts";
 
 export interface AttemptDeps extends RunDeps, RecordDeps {
   readonly bus: Bus;
+  readonly breakers: RunDeps["breakers"] & RecordDeps["breakers"];
   /** Repeats a `write` to which the database did not respond. Changes that are already stored are not written again. */
   readonly writeAgain: (change: Change) => Promise<boolean>;
 }

@@ -1,5 +1,5 @@
 import { Problem } from "@signalbox/schema/problem";
-import { OutageError } from "../breakers/breakers.ts";
+import { type Breakers, OutageError } from "../breakers/breakers.ts";
 import type { Log, Report } from "../platform/log.ts";
 import { Failure, maxRetryAfterMs } from "../platform/retry.ts";
 import { attempts } from "../platform/telemetry/metrics.ts";
@@ -13,6 +13,7 @@ export interface RecordDeps {
   /** Writes the changes of an execution; `false` if its lease is lost. */
   readonly write: (change: Change) => Promise<boolean>;
   readonly presence: Presence;
+  readonly breakers: Pick<Breakers, "executionFailed">;
   /** Notifies the people on the issue that the execution is held. Never rejects. */
   readonly onHeld: (execution: ClaimedExecution) => Promise<void>;
   readonly retryLimit: number;
@@ -126,6 +127,7 @@ function reportFailure(execution: ClaimedExecution, failure: ReturnType<typeof f
   const { error } = failure;
   if (failure.state === "queued") deps.log.warn("execution failed; it will be retried", { error, after_ms: failure.delay_ms });
   else {
+    deps.breakers.executionFailed(execution);
     deps.presence.wake();
     deps.alarm("execution failed", { execution_id: execution.id, task_id: execution.task_id, error });
   }

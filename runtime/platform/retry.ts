@@ -24,6 +24,8 @@ export class Failure extends Error {
   /** The cause may be the request itself instead of the server: a 500, a 401, a broken answer, or none in time. */
   readonly isAmbiguous: boolean;
   readonly timedOut: boolean;
+  /** When the first try of the call failed; `performance.now()`. */
+  firstFailedAt = performance.now();
   constructor(message: string, options: FailureOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.retryable = options.retryable;
@@ -64,12 +66,14 @@ export async function retry<T>(
   signal: AbortSignal,
   { maxWaitMs = defaultMaxWaitMs }: { maxWaitMs?: number | undefined } = {},
 ): Promise<T> {
+  let firstFailedAt = Number.POSITIVE_INFINITY;
   for (let attempt = 1; ; attempt++) {
     try {
       return await call(attempt);
     } catch (error) {
       signal.throwIfAborted();
       const failure = error instanceof Failure ? error : null;
+      if (failure) failure.firstFailedAt = firstFailedAt = Math.min(firstFailedAt, failure.firstFailedAt);
       const wait = failure?.retryAfterMs ?? growingPauseMs(attempt, 1_000) * (0.75 + Math.random() / 2);
       if (!failure?.retryable || attempt >= maxTries || wait > maxWaitMs) throw error;
       await sleep(wait, signal);
