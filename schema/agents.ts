@@ -98,7 +98,7 @@ export const create = operation({
   input: agentInput,
   output: agent,
   status: 201,
-  problems: ["conflict"],
+  problems: ["already_exists"],
 });
 export const update = operation({
   id: "agents.update",

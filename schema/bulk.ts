@@ -78,7 +78,7 @@ export const executions = operation({
       samples: z.array(execution.omit({ result: true }).meta({ id: "BulkExecution" })).describe("The latest ten that match."),
     })
     .meta({ id: "BulkOfExecutions" }),
-  problems: ["conflict"],
+  problems: ["changed_meanwhile"],
   isPreview: ({ confirm }) => confirm !== null,
 });
 
@@ -103,6 +103,6 @@ export const events = operation({
       samples: z.array(webhookEvent.omit({ payload: true }).meta({ id: "BulkEvent" })).describe("The latest ten that match."),
     })
     .meta({ id: "BulkOfEvents" }),
-  problems: ["conflict"],
+  problems: ["changed_meanwhile"],
   isPreview: ({ confirm }) => confirm !== null,
 });

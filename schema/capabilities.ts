@@ -29,7 +29,7 @@ export const add = operation({
   }),
   output: capability,
   status: 201,
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "already_exists"],
 });
 export const remove = operation({
   id: "agents.remove-capability",

@@ -178,7 +178,7 @@ export const cancel = operation({
   description: "Only an unfinished execution can be cancelled. It then posts nothing, and its open proposals are rejected.",
   input: z.object({ id: z.uuid() }),
   output: execution,
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "wrong_state"],
 });
 export const approve = operation({
   id: "task-executions.approve",
@@ -197,7 +197,7 @@ export const approve = operation({
       .describe("Ids of the proposals to approve. Default: all waiting proposals."),
   }),
   output: executionWithProposals,
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "wrong_state"],
 });
 export const reject = operation({
   id: "task-executions.reject",
@@ -211,7 +211,7 @@ export const reject = operation({
     reason: z.string().trim().max(2000).default("").describe("Reason for the rejection."),
   }),
   output: executionWithProposals,
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "wrong_state"],
 });
 export const release = operation({
   id: "task-executions.release",
@@ -221,5 +221,5 @@ export const release = operation({
   description: "Queues the execution. Hourly, daily and monthly budgets no longer hold it.",
   input: z.object({ id: z.uuid() }),
   output: execution,
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "wrong_state"],
 });

@@ -181,7 +181,7 @@ export const memoryStore = operation({
   }),
   output: seenMemory.extend({ id: z.uuid() }),
   scope: "open",
-  problems: [...sharedCodes, "conflict"],
+  problems: [...sharedCodes, "already_exists"],
 });
 export const memoryRetrieve = operation({
   id: "gateway.memory-retrieve",

@@ -132,7 +132,7 @@ export const rotate = operation({
         .describe("Random secret, which is not shown again; null if the request contained a secret."),
     })
     .meta({ id: "RotatedIntegration" }),
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "wrong_state"],
 });
 export const reencrypt = operation({
   id: "integrations.reencrypt",

@@ -64,7 +64,7 @@ export const create = operation({
     .extend({ key: z.string().describe("The API key. Shown only once and stored hashed.") })
     .meta({ id: "NewApiKey" }),
   status: 201,
-  problems: ["conflict"],
+  problems: ["already_exists"],
   scope: "admin",
 });
 export const revoke = operation({

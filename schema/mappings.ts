@@ -78,7 +78,7 @@ export const createTrigger = operation({
   }),
   output: triggerMapping,
   status: 201,
-  problems: ["conflict"],
+  problems: ["already_exists"],
 });
 export const removeTrigger = operation({
   id: "triggers.delete",
@@ -123,7 +123,7 @@ export const createSource = operation({
   }),
   output: sourceMapping,
   status: 201,
-  problems: ["conflict"],
+  problems: ["already_exists"],
 });
 export const removeSource = operation({
   id: "sources.delete",

@@ -88,7 +88,7 @@ export const create = operation({
   }),
   output: mcpServer,
   status: 201,
-  problems: ["conflict"],
+  problems: ["already_exists"],
 });
 export const remove = operation({
   id: "mcp-servers.delete",
@@ -115,7 +115,7 @@ export const approve = operation({
       .describe("`version` of the server as you read it. The request is refused if the tools have changed since."),
   }),
   output: mcpServer,
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "changed_meanwhile"],
 });
 export const discover = operation({
   id: "mcp-servers.discover",

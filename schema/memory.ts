@@ -162,7 +162,7 @@ export const create = operation({
   }),
   output: memory,
   status: 201,
-  problems: ["conflict", "unavailable"],
+  problems: ["already_exists", "unavailable"],
 });
 export const remove = operation({
   id: "memory.delete",

@@ -72,7 +72,7 @@ export const install = operation({
   output: plugin,
   status: 201,
   scope: "admin",
-  problems: ["conflict", "too_large"],
+  problems: ["already_exists", "wrong_state", "too_large"],
 });
 export const approve = operation({
   id: "plugins.approve",
@@ -83,7 +83,7 @@ export const approve = operation({
   input: z.object({ id, version: version.optional().describe("Version to approve. Default: the latest.") }),
   output: plugin,
   scope: "admin",
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "wrong_state"],
 });
 export const enable = operation({
   id: "plugins.enable",
@@ -93,7 +93,7 @@ export const enable = operation({
   input: z.object({ id }),
   output: plugin,
   scope: "admin",
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "wrong_state"],
 });
 export const disable = operation({
   id: "plugins.disable",
@@ -103,7 +103,7 @@ export const disable = operation({
   input: z.object({ id }),
   output: plugin,
   scope: "admin",
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "wrong_state"],
 });
 export const configure = operation({
   id: "plugins.configure",
@@ -118,7 +118,7 @@ export const configure = operation({
   }),
   output: plugin,
   scope: "admin",
-  problems: ["not_found", "conflict", "unavailable"],
+  problems: ["not_found", "wrong_state", "changed_meanwhile", "unavailable"],
 });
 export const updatePermissions = operation({
   id: "plugins.narrow",
@@ -148,7 +148,7 @@ export const updatePermissions = operation({
   }),
   output: plugin,
   scope: "admin",
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "wrong_state"],
 });
 export const logs = operation({
   id: "plugins.logs",
@@ -175,5 +175,5 @@ export const remove = operation({
   description: "Stops the plugin and deletes all its versions and settings.",
   input: z.object({ id }),
   scope: "admin",
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "wrong_state"],
 });

@@ -71,7 +71,7 @@ export const create = operation({
   input: z.object({ ...members, policy: limits.default({}) }),
   output: project,
   status: 201,
-  problems: ["conflict"],
+  problems: ["already_exists"],
 });
 export const update = operation({
   id: "projects.update",
@@ -84,7 +84,7 @@ export const update = operation({
     .partial()
     .extend({ id: rowId }),
   output: project,
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "already_exists"],
 });
 export const remove = operation({
   id: "projects.delete",

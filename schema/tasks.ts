@@ -42,7 +42,7 @@ export const create = operation({
   input: z.object({ id: slug, ...definition, required_capabilities: definition.required_capabilities.default([]) }),
   output: task,
   status: 201,
-  problems: ["conflict"],
+  problems: ["already_exists"],
 });
 export const update = operation({
   id: "tasks.update",
@@ -166,5 +166,5 @@ export const restart = operation({
   description: "Takes the id of an execution, or the id of a task to restart its latest failed execution.",
   input: z.object({ id: z.string().max(128).describe("Id of a task execution or of a task.") }),
   output: execution,
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "wrong_state"],
 });

@@ -111,7 +111,7 @@ export const create = operation({
   input: z.object({ provider: sourceName, name: toolName, ...toolFields }),
   output: tool,
   status: 201,
-  problems: ["conflict"],
+  problems: ["already_exists", "wrong_state"],
 });
 export const seed = operation({
   id: "tools.seed",
@@ -129,7 +129,7 @@ export const update = operation({
   description: "Omitted members keep their values.",
   input: z.object({ qualified_name: qualifiedName, ...toolFields }),
   output: tool,
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "wrong_state"],
 });
 export const remove = operation({
   id: "tools.delete",

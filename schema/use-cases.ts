@@ -31,7 +31,7 @@ export const setup = operation({
       next_steps: z.array(z.string()),
     })
     .meta({ id: "UseCaseSetup" }),
-  problems: ["not_found", "conflict", "bad_gateway"],
+  problems: ["not_found", "wrong_state", "bad_gateway"],
 });
 export const teardown = operation({
   id: "use-cases.teardown",

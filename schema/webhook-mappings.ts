@@ -118,7 +118,7 @@ export const create = operation({
   input: z.object(members),
   output: webhookMapping,
   status: 201,
-  problems: ["conflict", "unavailable"],
+  problems: ["already_exists", "unavailable"],
 });
 export const update = operation({
   id: "webhook-mappings.update",
@@ -133,7 +133,7 @@ export const update = operation({
     auth: webhookAuthUpdate.nullish().describe(members.auth.description ?? ""),
   }),
   output: webhookMapping,
-  problems: ["not_found", "conflict", "unavailable"],
+  problems: ["not_found", "already_exists", "unavailable"],
 });
 export const remove = operation({
   id: "webhook-mappings.delete",

@@ -133,5 +133,5 @@ export const replay = operation({
   output: receipt,
   status: 202,
   alternateStatus: { status: 200, when: (output) => output.status !== "accepted" },
-  problems: ["not_found", "conflict"],
+  problems: ["not_found", "wrong_state"],
 });

@@ -36,7 +36,7 @@ describe("the collector sees", () => {
   test("errors, logs, descriptions and composed texts", () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: that is how a message with a gap is shown
     expect(read("throw new Error(`no task $" + "{id} here`);")).toEqual([["a.ts:1", "error", "no task ${…} here"]]);
-    expect(read('\nproblem("conflict", "the key is " + "taken already");')).toEqual([
+    expect(read('\nproblem("already_exists", "the key is " + "taken already");')).toEqual([
       ["a.ts:2", "error", "the key is taken already"],
     ]);
     expect(read('log.warn("replica was stopped", {});')).toEqual([["a.ts:1", "log", "replica was stopped"]]);

@@ -32,7 +32,7 @@ export function agentOperations(bus: Bus): BoundOperation[] {
     handle(agents.create, async (input, { sql }) => {
       if (reservedIds.includes(input.id)) throw fieldProblem("id", `"${input.id}" is reserved; choose another`);
       const agent = await insertAgent(sql, await toRow(input));
-      if (!agent) throw problem("conflict", `id: an agent with the id "${input.id}" already exists`, { field: "id" });
+      if (!agent) throw problem("already_exists", `id: an agent with the id "${input.id}" already exists`, { field: "id" });
       if (hasPolicy(input)) await publishChange();
       return agent;
     }),

@@ -20,7 +20,7 @@ export const capabilityOperations = [
     const row = await insertCapability(sql, id, capability);
     if (row) return row;
     await demandAgent(sql, id);
-    throw problem("conflict", `capability: the agent "${id}" already has the capability "${capability}"`, {
+    throw problem("already_exists", `capability: the agent "${id}" already has the capability "${capability}"`, {
       field: "capability",
     });
   }),

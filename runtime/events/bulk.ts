@@ -50,7 +50,7 @@ async function replayAll(
     for (const event of rows) {
       try {
         const receipt = await replayEvent(event, replay, receiver, replayIdOf(event.id, token, selection.upTo));
-        if (receipt.status === "duplicate") throw problem("conflict", "This confirmation has already replayed the event.");
+        if (receipt.status === "duplicate") throw problem("already_exists", "This confirmation has already replayed the event.");
         totals.changed++;
       } catch (error) {
         if (!(error instanceof Problem)) throw error;

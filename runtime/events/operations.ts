@@ -49,7 +49,7 @@ export function eventOperations(receiver: Receiver, sources: () => Iterable<stri
     handle(webhooks.replay, async ({ id, ...replay }, { sql }) => {
       const event = await findEvent(sql, id);
       if (!event && (await findRefused(sql, id)))
-        throw problem("conflict", "The delivery was refused, so its payload is not stored; send it again from the platform.");
+        throw problem("wrong_state", "The delivery was refused, so its payload is not stored; send it again from the platform.");
       if (!event) throw notFound(id);
       await requireReplayable(sql, replay);
       return replayEvent(event, replay, receiver);

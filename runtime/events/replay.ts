@@ -27,13 +27,13 @@ export async function requireReplayable(sql: Queryable, { agent_id, task_id, pro
 export async function replayEvent(event: KeptEvent, options: ReplayOptions, receiver: Receiver, id?: string): Promise<Receipt> {
   if (event.body_removed_at !== null)
     throw problem(
-      "conflict",
+      "wrong_state",
       `The event's payload was removed at ${event.body_removed_at}, so it cannot be replayed: payloads are kept for RETENTION_EVENT_DAYS or RETENTION_DISCARDED_DAYS, and an erasure removes them immediately.`,
     );
   const entry = await receiver.entry(event.slug);
   if (!entry) throw problem("not_found", `The webhook "${event.slug}", by which the event arrived, no longer exists.`);
   const { value: body, unreadable } = readable("payload", () => unpack(event.body));
-  if (!body) throw problem("conflict", `${unreadable} Send the webhook again from the platform.`);
+  if (!body) throw problem("wrong_state", `${unreadable} Send the webhook again from the platform.`);
   const request = { headers: JSON.parse(event.headers), body };
   const origin: Origin = { kind: "replay", replayOf: event.id, options };
   return receiver.accept(entry, request, payloadOf(body), { origin, ...(id !== undefined && { id }) });

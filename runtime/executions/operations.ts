@@ -36,7 +36,7 @@ async function decideOn(sql: Sql, bus: Bus, id: string, decision: Decision) {
 /** Why an execution was not changed: it does not exist, or `rule` excludes its state. */
 async function refusal(sql: Queryable, id: string, rule: string) {
   const execution = await findExecution(sql, id);
-  return execution ? problem("conflict", `The execution has the state ${execution.state}; ${rule}.`) : notFound(id);
+  return execution ? problem("wrong_state", `The execution has the state ${execution.state}; ${rule}.`) : notFound(id);
 }
 
 /** `sources`: names of the sources that a subject may belong to. */
@@ -90,11 +90,11 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
         return restarted;
       }
       if (execution?.transcript_removed_at)
-        throw problem("conflict", "The execution's transcript was removed. Replay its event instead.");
+        throw problem("wrong_state", "The execution's transcript was removed. Replay its event instead.");
       if (execution)
-        throw problem("conflict", `The execution has the state ${execution.state}; only a failed execution can be restarted.`);
+        throw problem("wrong_state", `The execution has the state ${execution.state}; only a failed execution can be restarted.`);
       if ((await findTask(sql, id)) || (await hasExecutionsOfTask(sql, id))) {
-        throw problem("conflict", `The task "${id}" has no failed execution to restart.`);
+        throw problem("wrong_state", `The task "${id}" has no failed execution to restart.`);
       }
       throw problem("not_found", `There is no execution or task "${id}".`);
     }),

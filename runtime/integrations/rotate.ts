@@ -24,11 +24,11 @@ export async function rotateSecret(
 ): Promise<RotatedSecret | undefined> {
   const name = sources().get(storedIntegration.source)?.adapter.signature?.secret ?? "webhook_secret";
   const storedCredentials = (await vault.open(storedIntegration.credentials, purposeOf(storedIntegration.id)).catch(() => {
-    throw problem("conflict", "The stored credentials cannot be decrypted; update the integration with all of them.");
+    throw problem("wrong_state", "The stored credentials cannot be decrypted; update the integration with all of them.");
   })) as Record<string, unknown>;
   const generatedSecret = newSecret === undefined ? randomBytes(32).toString("base64url") : null;
   const secret = newSecret ?? generatedSecret;
-  if (storedCredentials[name] === secret) throw problem("conflict", "webhook_secret: is the same as the stored secret");
+  if (storedCredentials[name] === secret) throw problem("wrong_state", "webhook_secret: is the same as the stored secret");
   const { [`${name}_previous`]: _, ...others } = storedCredentials;
   const credentials = {
     ...others,

@@ -18,7 +18,7 @@ export function keyOperations(bus: Pick<Bus, "publish">): BoundOperation[] {
       const key = newKey();
       const secret = { key_hash: hashOf(key), hint: keyHint(key) };
       const row = await insertKey(sql, { name, ...secret, scopes: [...new Set(scopes)], ...checked });
-      if (!row) throw problem("conflict", `name: the name "${name}" belongs to another key in use`, { field: "name" });
+      if (!row) throw problem("already_exists", `name: the name "${name}" belongs to another key in use`, { field: "name" });
       await bus.publish("keys");
       return { ...row, key };
     }),

@@ -21,7 +21,7 @@ export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string
     handle(mappings.createTrigger, async (input, { sql }) => {
       if (!(await findTask(sql, input.task_id))) throw fieldProblem("task_id", `there is no task "${input.task_id}"`);
       const row = await queries.insertTriggerMapping(sql, input);
-      if (!row) throw problem("conflict", `${input.canonical_trigger} is already mapped to the task "${input.task_id}".`);
+      if (!row) throw problem("already_exists", `${input.canonical_trigger} is already mapped to the task "${input.task_id}".`);
       await publishChange();
       return row;
     }),
@@ -45,7 +45,10 @@ export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string
       if (!(await hasPathOfSource(sql, input.source))) await names.check(input.source, input.event_name, "event_name");
       const row = await queries.insertSourceMapping(sql, input);
       if (!row)
-        throw problem("conflict", `${input.source}: ${input.event_name} with ${input.action ?? "any action"} is already mapped.`);
+        throw problem(
+          "already_exists",
+          `${input.source}: ${input.event_name} with ${input.action ?? "any action"} is already mapped.`,
+        );
       await publishChange();
       return row;
     }),

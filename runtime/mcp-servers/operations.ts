@@ -31,7 +31,7 @@ export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: M
     });
     const provider = providerName(name);
     if (isTaken(provider))
-      throw problem("conflict", `name: the plugin "${provider}" already uses this name. Choose another name.`, {
+      throw problem("already_exists", `name: the plugin "${provider}" already uses this name. Choose another name.`, {
         field: "name",
       });
     const unknownAgent = () => fieldProblem("agent_id", `there is no agent "${agent_id}"`);
@@ -39,7 +39,8 @@ export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: M
     const row = await insertServer(sql, { name, provider, url, agent_id }).catch((error) => {
       throw isMissingReference(error) ? unknownAgent() : error;
     });
-    if (!row) throw problem("conflict", `name: an MCP server with tools named ${provider}.* already exists`, { field: "name" });
+    if (!row)
+      throw problem("already_exists", `name: an MCP server with tools named ${provider}.* already exists`, { field: "name" });
     discovery.discoverSoon(row);
     return asEntity(row);
   }),
@@ -53,9 +54,13 @@ export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: M
     const row = await findServer(sql, id);
     if (!row) throw notFound();
     if (version !== undefined && version !== versionOf(row))
-      throw problem("conflict", "version: the server's tools have changed since. Read them again before you approve them.", {
-        field: "version",
-      });
+      throw problem(
+        "changed_meanwhile",
+        "version: the server's tools have changed since. Read them again before you approve them.",
+        {
+          field: "version",
+        },
+      );
     const approved = await approveTools(sql, id, approvedWith(row));
     if (!approved) throw notFound();
     await bus.publish("tools");

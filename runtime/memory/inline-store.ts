@@ -76,7 +76,7 @@ export function requireReferences(check: Pick<Outcome, "agent" | "project">, { a
 }
 
 export const keyTaken = (key: string): Problem =>
-  problem("conflict", `key: a memory with the key ${quoteKey(key)} already exists`, { field: "key" });
+  problem("already_exists", `key: a memory with the key ${quoteKey(key)} already exists`, { field: "key" });
 
 /** A key as shown in an error. */
 export const quoteKey = (key: string): string => JSON.stringify(key.length > 100 ? `${key.slice(0, 100)}…` : key);

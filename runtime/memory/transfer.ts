@@ -74,7 +74,7 @@ export async function importMemories(
       result.created++;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      if (error.code === "conflict") result.skipped++;
+      if (error.code === "already_exists") result.skipped++;
       else refuse(number, error);
     }
   };

@@ -60,10 +60,10 @@ export async function countFirst(
 /** Refuses if there are now more items than shown, or a different number than the caller expects. */
 function requireCount(count: number, shownCount: number | null, expectedCount: number | undefined): void {
   if (expectedCount !== undefined && count !== expectedCount)
-    throw problem("conflict", `The filter matches ${count} items, not ${expectedCount}; nothing was changed.`);
+    throw problem("changed_meanwhile", `The filter matches ${count} items, not ${expectedCount}; nothing was changed.`);
   if (shownCount !== null && count > shownCount)
     throw problem(
-      "conflict",
+      "changed_meanwhile",
       `The filter matches ${count} items now; the preview showed ${shownCount}. Nothing was changed; look again.`,
     );
 }

@@ -14,7 +14,7 @@ test("settings that cannot be decrypted are a conflict, and no change overwrites
   expect(await storedSettings({ id: "acme", settings }, before)).toEqual({ token: "t" });
   expect(await storedSettings({ id: "acme", settings: null }, after)).toEqual({});
   const refusal = {
-    code: "conflict",
+    code: "wrong_state",
     message: expect.stringContaining("The stored settings of acme cannot be decrypted: it was encrypted with a key"),
   };
   await expect(storedSettings({ id: "acme", settings }, after).catch(throwAsConflict)).rejects.toMatchObject(refusal);
@@ -47,7 +47,7 @@ test("of two changes at the same time, the second is refused instead of discardi
   const results = await Promise.allSettled(changes);
   const refused = results.findIndex(({ status }) => status === "rejected");
   expect(results[refused]).toMatchObject({
-    reason: { code: "conflict", message: expect.stringContaining("changed the settings of acme") },
+    reason: { code: "changed_meanwhile", message: expect.stringContaining("changed the settings of acme") },
   });
   await change(refused === 0 ? { one: "1" } : { two: "2" });
   expect(await storedSettings(await findPlugin(sql, "acme"), after)).toEqual({ one: "1", two: "2" });

@@ -53,7 +53,7 @@ export async function configure(
   const sealed = Object.keys(after).length === 0 ? null : await deps.vault.seal(after, settingsPurpose(id));
   const isSaved = await saveSettings(sql, { id, settings: row?.settings ?? null }, sealed);
   // Its version may have started for seconds on trial.
-  if (!isSaved) throw problem("conflict", `Another request changed the settings of ${id} meanwhile. Send yours again.`);
+  if (!isSaved) throw problem("changed_meanwhile", `Another request changed the settings of ${id} meanwhile. Send yours again.`);
 }
 
 const refusedText = (code: string, message: string): string =>
@@ -66,7 +66,7 @@ export function requireSettings(manifest: BuiltManifest, settings: Settings): vo
   const settingsText = missing.map((name) => `"${name}": "..."`).join(", ");
   const how = `PUT /api/plugins/${manifest.id}/settings, or signalbox plugin configure ${manifest.id} --settings '{${settingsText}}'`;
   throw problem(
-    "conflict",
+    "wrong_state",
     `${manifest.id} does not start without the settings ${missing.join(", ")}. Set them, then approve it: ${how}`,
   );
 }

@@ -34,7 +34,7 @@ export async function installVersion(
   );
   const { id, version } = manifest;
   if (manager.isTaken(id))
-    throw problem("conflict", `The id "${id}" belongs to a plugin that is built in or named in SIGNALBOX_PLUGINS.`);
+    throw problem("already_exists", `The id "${id}" belongs to a plugin that is built in or named in SIGNALBOX_PLUGINS.`);
   const row = {
     sha256: manifest.bundle.sha256,
     manifest: JSON.stringify(manifest),
@@ -56,14 +56,14 @@ export async function installVersion(
     const what = `${id} ${version} does not start, so ${servingVersion.version} keeps serving and nothing was stored`;
     await manager
       .trial({ name: id, bytes, manifest: restrictPermissions(manifest, plugin.denied) })
-      .catch(throwRefusalAs(({ code, message }) => problem("conflict", `${what}: ${code}: ${message}`)));
+      .catch(throwRefusalAs(({ code, message }) => problem("wrong_state", `${what}: ${code}: ${message}`)));
   }
   const stored = await insertVersion(sql, manifest, row);
   const versions = await findVersions(sql, id);
   const sameVersion = versions.find((one) => one.version === version);
   if (!stored && sameVersion?.sha256 !== row.sha256)
     throw problem(
-      "conflict",
+      "already_exists",
       `${id} ${version} is already installed with different bytes (SHA-256 ${sameVersion?.sha256}); give the changed plugin a new version.`,
     );
   if (!stored && sameVersion) refuseOtherManifest(sameVersion.manifest, manifest);
@@ -94,7 +94,7 @@ function refuseOtherManifest(before: BuiltManifest, after: BuiltManifest): void 
     .sort();
   if (changedMembers.length > 0)
     throw problem(
-      "conflict",
+      "already_exists",
       `${after.id} ${after.version} is already installed with a different manifest (${changedMembers.join(", ")}); give the changed plugin a new version.`,
     );
 }

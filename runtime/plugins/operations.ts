@@ -80,7 +80,7 @@ export function pluginOperations(deps: PluginDeps): BoundOperation[] {
         checkBundle(chosenVersion.manifest, new Uint8Array(bytes));
         await manager.trial({ name: id, bytes: new Uint8Array(bytes), manifest }, settings);
       };
-      await trial().catch(throwRefusalAs(({ code, message }) => problem("conflict", `${code}: ${message}`)));
+      await trial().catch(throwRefusalAs(({ code, message }) => problem("wrong_state", `${code}: ${message}`)));
       const serving = (await findPlugin(sql, id))?.version ?? null;
       // A rollback withdraws the version, so that the next rollback does not choose it again.
       const isRollback =
@@ -98,7 +98,7 @@ export function pluginOperations(deps: PluginDeps): BoundOperation[] {
       const row = await findPlugin(sql, id);
       if (!row) throw notFound(id);
       if (row.version === null)
-        throw problem("conflict", `No version of ${id} was approved; see its permissions and approve one first.`);
+        throw problem("wrong_state", `No version of ${id} was approved; see its permissions and approve one first.`);
       await setEnabled(sql, id, true);
       await publishChange();
       await bus.publish("plugins", id);
@@ -167,7 +167,7 @@ async function describeAll(sql: Sql, { manager, environment, vault }: PluginDeps
 /** The versions of an installed plugin. Throws if there is none, or if the environment names it. */
 async function requireInstalled(sql: Sql, id: string, manager: PluginManager): Promise<VersionRow[]> {
   if (manager.fromEnvironment().some((one) => one.manifest.id === id))
-    throw problem("conflict", `${id} is named by SIGNALBOX_PLUGINS; change it there.`);
+    throw problem("wrong_state", `${id} is named by SIGNALBOX_PLUGINS; change it there.`);
   const versions = await findVersions(sql, id);
   if (versions.length === 0) throw notFound(id);
   return versions;

@@ -11,9 +11,13 @@ import * as queries from "./queries.ts";
 
 const notFound = (id: number) => problem("not_found", `There is no project ${id}.`);
 const takenProblem = () =>
-  problem("conflict", "source_project_id: a project with this source and source_project_id already exists (case is ignored)", {
-    field: "source_project_id",
-  });
+  problem(
+    "already_exists",
+    "source_project_id: a project with this source and source_project_id already exists (case is ignored)",
+    {
+      field: "source_project_id",
+    },
+  );
 
 /** The latest memories of a project, newest first. */
 type MemoriesOf = (sql: Queryable, projectId: number, limit: number) => Promise<WorkflowContext["memories"]>;

@@ -23,7 +23,7 @@ export function taskOperations(bus: Bus, routing: TriggerLookup, names: Pick<Eve
     handle(tasks.create, async (input, { sql }) => {
       if (reservedIds.includes(input.id)) throw fieldProblem("id", `"${input.id}" is reserved; choose another`);
       const task = await insertTask(sql, input);
-      if (!task) throw problem("conflict", `id: a task with the id "${input.id}" already exists`, { field: "id" });
+      if (!task) throw problem("already_exists", `id: a task with the id "${input.id}" already exists`, { field: "id" });
       await bus.publish("mappings");
       return task;
     }),

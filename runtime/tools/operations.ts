@@ -33,7 +33,7 @@ export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound
     const tool = registry.get(name);
     if (tool && tool.origin !== "database")
       throw problem(
-        "conflict",
+        "wrong_state",
         `endpoint: ${name} is run by its provider, so it cannot have an endpoint; omit endpoint to change only its description`,
         {
           field: "endpoint",
@@ -59,7 +59,8 @@ export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound
       await checkEndpoint(qualifiedName, definition.endpoint);
       const { description = null, category = null, parameters = null, endpoint = null } = definition;
       const created = await insertTools(sql, [{ provider, name, description, category, parameters, endpoint }]);
-      if (created === 0) throw problem("conflict", `name: the tool "${qualifiedName}" is already stored`, { field: "name" });
+      if (created === 0)
+        throw problem("already_exists", `name: the tool "${qualifiedName}" is already stored`, { field: "name" });
       await publishChange();
       return toListed(qualifiedName);
     }),

@@ -93,7 +93,9 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
 const codes: Partial<Record<ProblemCode, PluginErrorCode>> = {
   bad_request: "invalid_input",
   not_found: "not_found",
-  conflict: "conflict",
+  already_exists: "conflict",
+  wrong_state: "conflict",
+  changed_meanwhile: "conflict",
   unavailable: "unavailable",
   bad_gateway: "unavailable",
 };

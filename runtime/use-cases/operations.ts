@@ -46,7 +46,7 @@ const toOutput = ({ agents_verified, next_steps, ...result }: UseCaseResult) => 
   next_steps: [...next_steps],
 });
 
-const codes: Partial<Record<PluginErrorCode, ProblemCode>> = { invalid_input: "bad_request", conflict: "conflict" };
+const codes: Partial<Record<PluginErrorCode, ProblemCode>> = { invalid_input: "bad_request", conflict: "wrong_state" };
 const passedCodes: readonly PluginErrorCode[] = [
   "unauthorized",
   "not_found",

@@ -24,7 +24,7 @@ export interface WebhookMappingDeps {
 const notFound = (id: number) => problem("not_found", `There is no webhook mapping ${id}.`);
 const alreadyExists = () =>
   problem(
-    "conflict",
+    "already_exists",
     "The same webhook mapping exists: source, event_type, jq_filter, path_pattern and canonical_trigger are equal.",
   );
 

@@ -174,6 +174,22 @@ describe("what one API writes, the other reads", () => {
   });
 });
 
+test.each<[string, string, () => Promise<Plain>]>([
+  ["already_exists", "agents.create", async () => ({ id: "pm_default", name: "A", role_id: "pm", prompt: "p" })],
+  ["failed_precondition", "task-executions.release", async () => ({ id: seen.execution })],
+  [
+    "aborted",
+    "mcp-servers.approve",
+    async () => {
+      const { value } = await doors.http("mcp-servers.create", { name: "changed", url: "http://127.0.0.1:9/changed" });
+      return { id: value.id, version: "one that was read before" };
+    },
+  ],
+])("a conflict says over gRPC what to do about it: %s (%s)", async (code, id, given) => {
+  const request = await given();
+  expect([(await doors.http(id, request)).code, (await doors.grpc(id, request)).code]).toEqual(["409", code]);
+});
+
 describe("both APIs read the same", () => {
   const reads: Record<string, () => Plain> = {
     "agents.audit": () => ({ id: "pm_default" }),

@@ -72,7 +72,8 @@ const codes: Record<number, string> = {
   401: "unauthenticated",
   403: "permission_denied",
   404: "not_found",
-  409: "already_exists",
+  // Requests without a body create nothing, so what they conflict with is a state.
+  409: "failed_precondition",
   502: "unavailable",
   503: "failed_precondition",
 };

@@ -26,7 +26,7 @@ export interface Doors {
   grpc(id: string, given: Plain): Promise<Said>;
 }
 
-const codes: Record<number, string> = { 400: "invalid_argument", 404: "not_found", 409: "already_exists" };
+const codes: Record<number, string> = { 400: "invalid_argument", 404: "not_found" };
 
 /** Knows only the service's openapi.json and its .proto files, like any client. */
 export async function openDoors(url: string, apiKey: string): Promise<Doors> {

@@ -20,7 +20,7 @@ async function decideLocked(tx: Queryable, executionId: string, decision: Decisi
   if (!openProposals) return false;
   if (openProposals.state !== "waiting")
     throw problem(
-      "conflict",
+      "wrong_state",
       `The execution has the state ${openProposals.state}; only an execution that waits for approval can be approved or rejected.`,
     );
   if (decision.verdict === "approve") {
@@ -39,11 +39,11 @@ function approvable({ open }: OpenProposals, { proposals }: Decision): string[] 
   const chosenIds = proposals ?? openIds;
   const lateIds = (proposals ?? expiredIds).filter((id) => expiredIds.includes(id));
   if (lateIds.length > 0 && (proposals || openIds.length === 0))
-    throw problem("conflict", `It is too late to approve the proposals ${lateIds.join(", ")}: they have expired.`);
+    throw problem("wrong_state", `It is too late to approve the proposals ${lateIds.join(", ")}: they have expired.`);
   const unknownIds = chosenIds.filter((id) => !openIds.includes(id));
   if (unknownIds.length > 0)
     throw problem(
-      "conflict",
+      "wrong_state",
       `The execution has no open proposal ${unknownIds.join(", ")}; it has ${openIds.length} open proposals.`,
     );
   return [...new Set(chosenIds)];

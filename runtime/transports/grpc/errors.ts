@@ -12,6 +12,7 @@ const codes: Record<(typeof problems)[ProblemCode]["grpc"], Code> = {
   NOT_FOUND: Code.NotFound,
   UNIMPLEMENTED: Code.Unimplemented,
   ALREADY_EXISTS: Code.AlreadyExists,
+  ABORTED: Code.Aborted,
   RESOURCE_EXHAUSTED: Code.ResourceExhausted,
   INTERNAL: Code.Internal,
   DEADLINE_EXCEEDED: Code.DeadlineExceeded,

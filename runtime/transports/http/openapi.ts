@@ -142,10 +142,11 @@ export function problemsOf(op: Operation, places = placesOf(op)): ProblemCode[] 
 
 function failures(op: Operation, places: ReturnType<typeof placesOf>): RouteConfig["responses"] {
   const codes = problemsOf(op, places).sort((a, b) => problems[a].status - problems[b].status);
+  const content = { "application/json": { schema: errorBody } };
   return Object.fromEntries(
-    codes.map((code) => [
-      problems[code].status,
-      { description: `${problems[code].title}.`, content: { "application/json": { schema: errorBody } } },
+    [...Map.groupBy(codes, (code) => problems[code].status)].map(([status, alike]) => [
+      status,
+      { description: alike.map((code) => `${problems[code].title}.`).join(" "), content },
     ]),
   );
 }

@@ -112,7 +112,7 @@ async function answerOf(
 const meanings: Readonly<Record<string, ProblemCode>> = {
   invalid_input: "bad_request",
   not_found: "not_found",
-  conflict: "conflict",
+  conflict: "wrong_state",
   rate_limited: "rate_limited",
   not_configured: "unavailable",
   unavailable: "unavailable",

@@ -164,7 +164,7 @@ const watchHandler = (heard: (signal: AbortSignal) => void) =>
   async function* ({ to, fail_at }: Input<typeof watch>, { signal }: Context) {
     if (to === undefined) heard(signal);
     for (let n = 1; to === undefined || n <= to; n++) {
-      if (n === fail_at) throw problem("conflict", "n: has met fail_at", { field: "n" });
+      if (n === fail_at) throw problem("already_exists", "n: has met fail_at", { field: "n" });
       yield { n };
       if (to === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
     }
