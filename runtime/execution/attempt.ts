@@ -6,7 +6,7 @@ import { attemptSeconds, attempts, lostLeases } from "../platform/telemetry/metr
 import { isOpen } from "./approval.ts";
 import { inAttemptSpan, recordLostAttempt } from "./attempt-span.ts";
 import { LeaseLost } from "./lease.ts";
-import type { ClaimedExecution } from "./queries.ts";
+import { type ClaimedExecution, withdrawLateOffer } from "./queries.ts";
 import { type RecordDeps, recordError, recordUnread } from "./record-error.ts";
 import { runExecution } from "./run.ts";
 import type { Run, RunDeps } from "./run-context.ts";
@@ -88,7 +88,7 @@ async function runOpened(run: Run, deps: AttemptDeps): Promise<AttemptOutcome> {
       deps.log.info("execution queued again, because another one is running on its issue");
       return { kind: "recorded", isDone: false };
     }
-    if (outcome.kind === "offered") await deps.bus.publish("gateway", outcome.to);
+    if (outcome.kind === "offered") await announceOffer(execution, outcome.to, deps);
     else deps.log.info("execution succeeded", { attempts: execution.attempts });
     await deps.breakers.executionSucceeded(execution).catch((error) => deps.log.warn("failed to close a breaker", { error }));
     attempts.inc({ outcome: outcome.kind === "offered" ? "offered" : "succeeded" });
@@ -99,6 +99,18 @@ async function runOpened(run: Run, deps: AttemptDeps): Promise<AttemptOutcome> {
     const isClean = () => transcript.steps.every(({ state, in_flight_ms }) => state !== "started" || in_flight_ms === null);
     return endWithError(error, { signal, limits, record, isClean }, deps);
   }
+}
+
+/**
+ * Notifies the replicas that serve the agent's streams. If its last stream ended while the offer was stored, the end withdrew only
+ * earlier offers.
+ */
+async function announceOffer({ id }: ClaimedExecution, agentId: string, { sql, bus }: AttemptDeps): Promise<void> {
+  await bus.publish("gateway", agentId);
+  if (!(await withdrawLateOffer(sql, id, agentId))) return;
+  // Runs first, so that no replica offers it to the agent again.
+  await bus.publish("streams");
+  await bus.publish("queue");
 }
 
 interface Ending extends Pick<Run, "signal" | "limits"> {

@@ -153,6 +153,15 @@ export async function reconcileBudgets(sql: Sql): Promise<void> {
   for (const { id, lease } of orphans) await sql`select settle_orphan(${id}, ${lease})`;
 }
 
+/** Withdraws an offer if its agent has no stream any more. Returns whether it did. */
+export async function withdrawLateOffer(sql: Sql, id: string, agentId: string): Promise<boolean> {
+  const { count } = await sql`
+    update task_executions set offered_until = now()
+    where id = ${id} and state = 'queued' and offered_to = ${agentId} and offered_until > now()
+      and not exists (select from agent_streams where agent_id = ${agentId} and expires_at > now())`;
+  return count > 0;
+}
+
 /**
  * Chooses the agent with the most of the required capabilities. Ties go to the agent with the fewest running executions, those
  * that wait for a connected agent included, then to the least recently used. Choices are made and recorded one at a time, so that

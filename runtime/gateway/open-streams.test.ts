@@ -44,6 +44,26 @@ test("a stream that could not be announced is dropped, and the next one is serve
   await bus.close();
 });
 
+test("an announcement without an answer ends the streams that wait for it, and the next stream is served", async () => {
+  const bus = await openBus(door.database, noLog);
+  let answers = false;
+  bus.on("streams", () => (answers ? undefined : new Promise<void>(() => {})));
+  const streams = new OpenStreams({ sql: door.sql, bus, log: noLog, leaseSeconds: 30, keys: [], publishMs: 50 });
+  const abort = new AbortController();
+  const receive = () => streams.receive(session, 1, abort.signal)[Symbol.asyncIterator]();
+  const refusal = { code: "unavailable", retryAfter: 2, message: expect.stringContaining("Connect again") };
+  await Promise.all([1, 2].map(() => expect(receive().next()).rejects.toMatchObject(refusal)));
+  expect(await door.sql`select 1 from agent_streams`).toHaveLength(0);
+
+  answers = true;
+  const next = receive().next();
+  await expect.poll(() => door.sql`select 1 from agent_streams`).toHaveLength(1);
+  abort.abort();
+  expect(await next).toMatchObject({ done: true });
+  await streams.close();
+  await bus.close();
+});
+
 test("an agent whose first streams begin at the same moment is announced", async () => {
   const bus = await openBus(door.database, noLog);
   let told = 0;

@@ -1,6 +1,7 @@
 import { problem } from "@signalbox/schema/problem";
 import { offerSeconds } from "../execution/run.ts";
-import type { Bus } from "../platform/bus.ts";
+import { within } from "../platform/abortable.ts";
+import type { Bus, Topic } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
@@ -13,6 +14,8 @@ import { TaskStream } from "./task-stream.ts";
 const streamSeconds = 15;
 /** Interval at which this replica renews its streams and looks for offers whose message was lost, in milliseconds. */
 const sweepMs = 3_000;
+/** How long a message to the replicas may take, in milliseconds: longer than a statement may take. */
+const publishMs = 10_000;
 
 interface OpenStreamsOptions {
   readonly sql: Sql;
@@ -20,6 +23,8 @@ interface OpenStreamsOptions {
   readonly log: Log;
   readonly leaseSeconds: number;
   readonly keys: queries.ConfiguredKeys;
+  /** Default: `publishMs`. */
+  readonly publishMs?: number;
 }
 
 /** The streams of agents that are open on this replica. Hands them the executions that are offered to their agents. */
@@ -76,10 +81,10 @@ export class OpenStreams {
   }
 
   #openAgent(agentId: string): AgentStreams {
-    const { sql, bus, log, leaseSeconds, keys } = this.#options;
+    const { sql, log, leaseSeconds, keys } = this.#options;
     const agent: AgentStreams = new AgentStreams(agentId, {
       take: (slots) => queries.claimOffered(sql, agentId, { slots, leaseSeconds, keys }),
-      announce: () => bus.publish("streams"),
+      announce: () => this.#publish("streams"),
       release: (streamId) => this.#release(agent, streamId),
       onError: (error) => log.warn("failed to take offered executions; retrying", { agent_id: agentId, error }),
     });
@@ -93,15 +98,30 @@ export class OpenStreams {
   }
 
   async #release(agent: AgentStreams, streamId: string): Promise<void> {
-    const { sql, bus, log } = this.#options;
+    const { sql, log } = this.#options;
+    const onLate = (error: unknown) =>
+      log.warn("failed to announce that a stream has ended; the other replicas find out within seconds", {
+        agent_id: agent.agentId,
+        error,
+      });
     try {
       const released = await queries.releaseStream(sql, streamId, agent.agentId);
       // Runs first, so that no execution is offered to an agent that has disconnected.
-      if (agent.streams.size === 0) await bus.publish("streams");
-      if (released) await bus.publish("queue");
+      if (agent.streams.size === 0) await this.#publish("streams").catch(onLate);
+      if (released) await this.#publish("queue").catch(onLate);
     } catch (error) {
       log.warn("failed to return a stream's tasks to the queue; their leases will expire", { agent_id: agent.agentId, error });
     }
+  }
+
+  /** All streams of an agent wait for the same announcement, so one without an answer would hold every one of them. */
+  #publish(topic: Topic): Promise<void> {
+    const { bus, publishMs: ms = publishMs } = this.#options;
+    const late = () =>
+      problem("unavailable", `Signalbox could not reach its replicas within ${ms / 1000} seconds. Connect again.`, {
+        retryAfter: 2,
+      });
+    return within(bus.publish(topic), ms, late);
   }
 
   async #sweep(): Promise<void> {
