@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { rowId, slug } from "./common.ts";
-import { execution, executionState } from "./executions.ts";
+import { execution, executionState, finishedFilter } from "./executions.ts";
 import { historyFilter } from "./history.ts";
 import { nearestName } from "./nearest.ts";
 import { operation } from "./operation.ts";
@@ -23,6 +23,7 @@ function filterOf<T extends z.ZodRawShape>(shape: T) {
 }
 const executionFilter = filterOf({
   ...sharedFilters,
+  ...finishedFilter,
   state: executionState.optional(),
   task_id: slug.optional(),
   agent_id: slug.optional(),

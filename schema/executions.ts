@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { rowId, slug, timestamp, unreadable } from "./common.ts";
+import { rowId, slug, timestamp, unreadable, zonedTime } from "./common.ts";
 import { fieldsOf, historyFilter, historyOf } from "./history.ts";
 import { operation } from "./operation.ts";
 import { step } from "./steps.ts";
@@ -143,6 +143,14 @@ export const executionWithTranscript = executionWithProposals
   })
   .meta({ id: "TaskExecutionWithTranscript" });
 
+/** Filters by the end of an execution. */
+export const finishedFilter = {
+  finished_from: zonedTime
+    .optional()
+    .describe("Return only executions that finished at or after this time, in ISO 8601 with a zone."),
+  finished_to: zonedTime.optional().describe("Return only executions that finished before this time, in ISO 8601 with a zone."),
+} as const;
+
 export const list = operation({
   id: "task-executions.list",
   http: "GET /api/task-executions",
@@ -151,6 +159,7 @@ export const list = operation({
   description: "Newest first.",
   input: z.object({
     ...historyFilter,
+    ...finishedFilter,
     fields: fieldsOf(execution, ["result"]),
     state: executionState.optional(),
     task_id: slug.optional().describe("Return only executions of this task."),

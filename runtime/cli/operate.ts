@@ -27,7 +27,7 @@ export const operatorCommands: readonly Command[] = [
   answering("tail", "[<execution>]", "Follow an execution, or everything, as it happens.", tail),
   answering(
     "runs",
-    "[--state <state>] [--subject <issue>] [--from <time>] [--to <time>] [--limit <number>]",
+    "[--state <state>] [--subject <issue>] [--from <time>] [--to <time>] [--finished-from <time>] [--finished-to <time>] [--limit <number>]",
     "List the latest executions.",
     runs,
   ),
@@ -44,9 +44,9 @@ function answering(
   summary: string,
   run: (question: Question, terminal: Terminal) => Promise<number>,
 ): Command {
-  const flags = ["json", ...[...args.matchAll(/--([a-z]+)/g)].map(([, flag = ""]) => flag)];
+  const flags = ["json", ...[...args.matchAll(/--([a-z-]+)/g)].map(([, flag = ""]) => flag)];
   const options = Object.fromEntries(flags.map((flag) => [flag, { type: flag === "json" ? "boolean" : "string" } as const]));
-  const most = args.replace(/--[a-z]+ <[^>]+>/g, "").match(/<|\[\w+\|/g)?.length ?? 0;
+  const most = args.replace(/--[a-z-]+ <[^>]+>/g, "").match(/<|\[\w+\|/g)?.length ?? 0;
   return {
     name,
     args: `${args} [--json]`.trimStart(),
@@ -129,8 +129,9 @@ async function tail(args: Question, terminal: Terminal): Promise<number> {
 }
 
 async function runs(args: Question, terminal: Terminal): Promise<number> {
-  const { state, subject, from, to, limit = "50" } = args.texts;
-  const rows = await ask<Output<typeof listExecutions>["items"]>(listExecutions, { state, subject, from, to, limit });
+  const { state, subject, from, to, "finished-from": finished_from, "finished-to": finished_to, limit = "50" } = args.texts;
+  const filter = { state, subject, from, to, finished_from, finished_to, limit };
+  const rows = await ask<Output<typeof listExecutions>["items"]>(listExecutions, filter);
   if (rows.length === 0 && !args.flags.has("json")) terminal.err("No executions found.\n");
   return print(terminal, args, rows, () => {
     if (rows.length === 0) return "";

@@ -61,8 +61,12 @@ const queue = {
   p50_wait_ms: null,
 };
 const details = async () => (await statusLines({ ...status, checks: [], paused: [], queue })).slice(4);
-const lists = (failed: () => Response, refused: () => Response) =>
-  server.use(http.get(`${url}/api/task-executions`, failed), http.get(`${url}/api/webhook-events`, refused));
+const hourBefore = "2026-01-31T08:30:00Z";
+const lists = (failed: (request: Request) => Response, refused: () => Response) =>
+  server.use(
+    http.get(`${url}/api/task-executions`, ({ request }) => failed(request)),
+    http.get(`${url}/api/webhook-events`, refused),
+  );
 
 test("counts say how many of the newest rows they are about, if there may be more", async () => {
   const finished_at = new Date().toISOString();
@@ -79,26 +83,27 @@ test("counts say how many of the newest rows they are about, if there may be mor
   expect(await details()).toEqual([
     'Failed in the last hour: 60 (of the latest 100) × "timeout", most recently on alpha:a/b#1',
     'Failed in the last hour: 40 (of the latest 100) × "403", most recently on alpha:a/b#1',
-    "To list them: signalbox runs --state failed. To restart them together: signalbox task-executions bulk --help",
+    `To list them: signalbox runs --state failed --finished-from ${hourBefore}. To restart them together: signalbox task-executions bulk --help`,
     "Webhooks refused in the last day: 99 × alpha: no signature, most recently at 2026-01-31T09:30:00Z",
     "To see what to do, run: signalbox doctor",
   ]);
 });
 
-test("all failures of the hour are counted, even if others of the latest hundred failed before, or some are older than these", async () => {
-  const failed = Array.from({ length: 100 }, (_, n) => ({
-    error: "timeout",
-    subject: "alpha:a/b#1",
-    finished_at: n < 2 ? new Date().toISOString() : at,
-  }));
+test("the failures are those that finished within the hour before the status, also of older executions", async () => {
+  const failed = Array.from({ length: 2 }, () => ({ error: "timeout", subject: "alpha:a/b#1", finished_at: at }));
+  const asked: (string | null)[] = [];
   lists(
-    () => HttpResponse.json(failed),
+    ({ url: asks }) => {
+      asked.push(new URL(asks).searchParams.get("finished_from"));
+      return HttpResponse.json(failed);
+    },
     () => HttpResponse.json([]),
   );
   expect((await details()).slice(0, 2)).toEqual([
     'Failed in the last hour: 2 × "timeout", most recently on alpha:a/b#1',
-    "Older executions that also failed in the last hour: 248",
+    expect.stringContaining(`signalbox runs --state failed --finished-from ${hourBefore}`),
   ]);
+  expect(asked).toEqual([hourBefore]);
 });
 
 test("failures with one cause are one line, and failures that no line shows are counted", async () => {

@@ -18,7 +18,7 @@ const maxRows = 100;
 
 /** The status as lines of text. Also requests and shows what fills the queue, what failed and which webhooks were refused. */
 export async function statusLines(status: Status): Promise<string[]> {
-  const { checks, queue, paused, replicas, agents, version } = status;
+  const { checks, queue, paused, replicas, agents, version, timestamp } = status;
   const problems = checks.filter((check) => check.state !== "ok");
   return [
     `Signalbox ${version}: ${stateText(status, problems.length)}`,
@@ -41,7 +41,7 @@ export async function statusLines(status: Status): Promise<string[]> {
       .filter((check) => check.state === "ok" && check.name.startsWith("connection:"))
       .slice(0, maxConnections)
       .map(({ name, message }) => `ok ${name}: ${message}`),
-    ...(queue ? await detailsOf(queue) : []),
+    ...(queue ? await detailsOf(queue, timestamp) : []),
   ];
 }
 
@@ -62,12 +62,12 @@ function queueLine({ queued, running, held, waiting, failed_last_hour, oldest_qu
 }
 
 /** Omits the lists that the API key may not read. If a list cannot be read for another reason, a line says so. */
-async function detailsOf(queue: Queue): Promise<string[]> {
+async function detailsOf(queue: Queue, now: string): Promise<string[]> {
   const all = {
     "queued executions": newestQueued(queue),
     "held executions": reasonsOf("held", queue.held),
     "waiting executions": reasonsOf("waiting", queue.waiting),
-    "failed executions": recentFailures(queue),
+    "failed executions": recentFailures(queue, now),
     "refused webhooks": recentRefusals(),
   };
   const lines = Object.entries(all).map(([what, listed]) =>
@@ -114,16 +114,13 @@ const varyingParts = /[0-9a-f]{8}-[0-9a-f-]{27}|(?<=\b(?:GET|POST|PUT|PATCH|DELE
 const failureKind = (error: string): string => error.replace(varyingParts, "·");
 
 /** The failures of the last hour by error, because the check of a connection does not show that the platform refuses comments. */
-async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
+async function recentFailures({ failed_last_hour }: Queue, now: string): Promise<string[]> {
   if (failed_last_hour === 0) return [];
-  const failedExecutions = await ask<Executions>(listExecutions, { state: "failed", limit: maxRows });
-  const since = Date.now() - hourMs;
-  const recent = failedExecutions.filter(({ finished_at }) => finished_at !== null && Date.parse(finished_at) >= since);
+  const finished_from = toSecond(new Date(Date.parse(now) - hourMs).toISOString());
+  const recent = await ask<Executions>(listExecutions, { state: "failed", finished_from, limit: maxRows });
   const groups = Map.groupBy(recent, ({ error }) => failureKind(error ?? "no error is stored"));
   const shown = largestFirst(groups);
   const others = groups.size - shown.length;
-  // The list is in the order of creation, so newer executions can hide old ones that were restarted and failed again.
-  const unlisted = failedExecutions.length < maxRows || recent.length === maxRows ? 0 : failed_last_hour - recent.length;
   const lines = shown.map(
     ([kind, rows]) =>
       `Failed in the last hour: ${sizeOf(rows, recent.length)} × "${rows[0]?.error ?? kind}", most recently on ${rows[0]?.subject ?? "no issue"}`,
@@ -131,8 +128,7 @@ async function recentFailures({ failed_last_hour }: Queue): Promise<string[]> {
   return [
     ...lines,
     ...(others > 0 ? [`Failed in the last hour with other errors: ${rowsIn(groups) - rowsIn(new Map(shown))}`] : []),
-    ...(unlisted > 0 ? [`Older executions that also failed in the last hour: ${unlisted}`] : []),
-    "To list them: signalbox runs --state failed. To restart them together: signalbox task-executions bulk --help",
+    `To list them: signalbox runs --state failed --finished-from ${finished_from}. To restart them together: signalbox task-executions bulk --help`,
   ];
 }
 

@@ -2,7 +2,7 @@ import type { executions } from "@signalbox/schema/bulk";
 import type { Input } from "@signalbox/schema/operation";
 import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { readBounds } from "../platform/database/history-page.ts";
-import { type Execution, shortMembers } from "./queries.ts";
+import { type Execution, finishedWithin, shortMembers } from "./queries.ts";
 
 type BulkAction = Input<typeof executions>["action"];
 type BulkFilter = Omit<Input<typeof executions>["filter"], "subject"> & {
@@ -32,7 +32,7 @@ function matchesFilter(sql: Queryable, { action, filter, upTo }: BulkSelection):
   const { subjects } = filter;
   return sql`${sql.unsafe(states[action])} and id <= ${upTo}::uuid
     ${equal("state", filter.state)} ${equal("task_id", filter.task_id)} ${equal("agent_id", filter.agent_id)}
-    ${equal("project_id", filter.project_id)} ${equal("event_id", filter.event_id)}
+    ${equal("project_id", filter.project_id)} ${equal("event_id", filter.event_id)} ${finishedWithin(sql, filter)}
     ${subjects ? sql`and subject = any(${subjects as string[]}::text[])` : sql``}
     ${readBounds(sql, { key: sql`id`, keyType: "uuid", time: sql`created_at`, text: sql`coalesce(error, held_reason)` }, filter)}`;
 }

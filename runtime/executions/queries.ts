@@ -1,7 +1,7 @@
 import type { cancel, get, list } from "@signalbox/schema/executions";
 import type { Input, Output } from "@signalbox/schema/operation";
 import type { Fragment, Queryable } from "../platform/database/client.ts";
-import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
+import { type History, type HistoryPage, isCreatedBefore, readHistory } from "../platform/database/history-page.ts";
 import { releaseByOperator } from "../policy/standing.ts";
 import { type StoredResult, type StoredStep, shownResult, shownStep } from "../transcripts/stored-steps.ts";
 import { setSumsOfSteps } from "../transcripts/sum-queries.ts";
@@ -49,13 +49,23 @@ function columns(sql: Queryable, of: "" | "e." = "") {
 }
 type Row = Execution & StoredResult;
 
+/** The conditions on the end of an execution, each with a leading `and`. What has ended before a time was created before it. */
+export function finishedWithin(
+  sql: Queryable,
+  { finished_from: from, finished_to: to }: Pick<ExecutionFilter, "finished_from" | "finished_to">,
+): Fragment {
+  const since = from === undefined ? sql`` : sql`and finished_at >= ${from}::timestamptz`;
+  const until = to === undefined ? sql`` : sql`and finished_at < ${to}::timestamptz and ${isCreatedBefore(sql, sql`id`, to)}`;
+  return sql`${since} ${until}`;
+}
+
 export async function listExecutions(
   sql: Queryable,
   { subjects, whole, ...filter }: ExecutionFilter,
 ): Promise<HistoryPage<Execution>> {
   const equal = (column: string, value: unknown) => (value === undefined ? sql`` : sql`and ${sql(column)} = ${value as string}`);
   const where = sql`${equal("state", filter.state)} ${equal("task_id", filter.task_id)} ${equal("agent_id", filter.agent_id)}
-    ${equal("project_id", filter.project_id)} ${equal("event_id", filter.event_id)}
+    ${equal("project_id", filter.project_id)} ${equal("event_id", filter.event_id)} ${finishedWithin(sql, filter)}
     ${subjects ? sql`and subject = any(${subjects as string[]}::text[])` : sql``}`;
   const history: History = {
     table: sql`task_executions`,

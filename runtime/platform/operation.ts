@@ -112,8 +112,10 @@ function parseInput(op: Operation, raw: unknown): unknown {
   refuseUnstorable(raw, []);
   const parsed = op.input.safeParse(raw);
   if (parsed.success) {
-    refuseEmptyPeriod(parsed.data, "");
-    refuseEmptyPeriod(Object(parsed.data).filter, "filter.");
+    for (const bounds of ["", "finished_"]) {
+      refuseEmptyPeriod(parsed.data, "", bounds);
+      refuseEmptyPeriod(Object(parsed.data).filter, "filter.", bounds);
+    }
     return parsed.data;
   }
   // A request without a session is always answered as unauthenticated, even if it has other errors.
@@ -123,11 +125,10 @@ function parseInput(op: Operation, raw: unknown): unknown {
 }
 
 /** Otherwise, the answer would be empty, as if nothing had happened. */
-function refuseEmptyPeriod(input: unknown, path: string): void {
-  const { from, to } = Object(input) as { from?: unknown; to?: unknown };
+function refuseEmptyPeriod(input: unknown, path: string, bounds: string): void {
+  const { [`${bounds}from`]: from, [`${bounds}to`]: to } = Object(input) as Record<string, unknown>;
   if (typeof from !== "string" || typeof to !== "string") return;
-  const field = `${path}to`;
-  if (Date.parse(from) >= Date.parse(to)) throw fieldProblem(field, "must be a time after from");
+  if (Date.parse(from) >= Date.parse(to)) throw fieldProblem(`${path}${bounds}to`, `must be a time after ${bounds}from`);
 }
 
 /** The first error of an input as a message for the caller: `messages[0].role: must be user or assistant`. */

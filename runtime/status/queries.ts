@@ -19,7 +19,7 @@ export async function readQueue(sql: Queryable): Promise<QueueStatus> {
       where started_at > now() - interval '1 hour'
     )
     select open.*,
-      (select count(*) from task_executions where state = 'failed' and finished_at > now() - interval '1 hour') as failed_last_hour,
+      (select count(*) from task_executions where state = 'failed' and finished_at >= now() - interval '1 hour') as failed_last_hour,
       (select extract(epoch from now() - created_at)::int from task_executions where state = 'queued' order by created_at, id limit 1)
         as oldest_queued_seconds,
       (select (percentile_cont(0.5) within group (order by extract(epoch from wait)) * 1000)::bigint from recent) as p50_wait_ms

@@ -66,7 +66,7 @@ export type EventHits = { source: string; event_name: string; action: (string | 
 
 export type EventOutcome = "dispatched" | "discarded" | "refused";
 
-export type ExecutionFilter = { from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; state?: TaskExecutionState | undefined; task_id?: string | undefined; agent_id?: string | undefined; project_id?: number | undefined; event_id?: string | undefined };
+export type ExecutionFilter = { from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; finished_from?: string | undefined; finished_to?: string | undefined; state?: TaskExecutionState | undefined; task_id?: string | undefined; agent_id?: string | undefined; project_id?: number | undefined; event_id?: string | undefined };
 
 export type ExecutionRef = { id: string; task_id: string };
 
@@ -347,11 +347,11 @@ export interface Operations {
   "subjects.get": { input: { source: string; project: string; issue: string; limit?: number | undefined }; output: SubjectTimeline };
   "subjects.search": { input: { q: string; limit?: number | undefined }; output: (SubjectFound)[] };
   "task-executions.approve": { input: { id: string } & { proposals?: (string)[] | undefined }; output: TaskExecutionWithProposals };
-  "task-executions.bulk": { input: { action: BulkAction; filter: { from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; state?: TaskExecutionState | undefined; task_id?: string | undefined; agent_id?: string | undefined; project_id?: number | undefined; event_id?: string | undefined }; reason?: string | undefined; expect?: number | undefined; confirm?: string | undefined }; output: BulkOfExecutions };
+  "task-executions.bulk": { input: { action: BulkAction; filter: { from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; finished_from?: string | undefined; finished_to?: string | undefined; state?: TaskExecutionState | undefined; task_id?: string | undefined; agent_id?: string | undefined; project_id?: number | undefined; event_id?: string | undefined }; reason?: string | undefined; expect?: number | undefined; confirm?: string | undefined }; output: BulkOfExecutions };
   "task-executions.cancel": { input: { id: string }; output: TaskExecution };
   "task-executions.events": { input: { id: string; seconds?: number | undefined }; output: null };
   "task-executions.get": { input: { id: string }; output: TaskExecutionWithTranscript };
-  "task-executions.list": { input: { limit?: number | undefined; offset?: number | undefined; from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; order?: "desc" | "asc" | undefined; cursor?: string | undefined; fields?: string | undefined; state?: TaskExecutionState | undefined; task_id?: string | undefined; agent_id?: string | undefined; project_id?: number | undefined; event_id?: string | undefined }; output: (TaskExecution)[] };
+  "task-executions.list": { input: { limit?: number | undefined; offset?: number | undefined; from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; order?: "desc" | "asc" | undefined; cursor?: string | undefined; finished_from?: string | undefined; finished_to?: string | undefined; fields?: string | undefined; state?: TaskExecutionState | undefined; task_id?: string | undefined; agent_id?: string | undefined; project_id?: number | undefined; event_id?: string | undefined }; output: (TaskExecution)[] };
   "task-executions.reject": { input: { id: string } & { reason?: string | undefined }; output: TaskExecutionWithProposals };
   "task-executions.release": { input: { id: string }; output: TaskExecution };
   "tasks.create": { input: { id: string; name: string; description: string; actor_id: string; actor_fallback?: (string | null) | undefined; required_capabilities?: (string)[] | undefined }; output: Task };

@@ -39,6 +39,10 @@ describe("unknown members of a query are refused", () => {
     ["/api/task-executions?fields=resutl", /fields: .*did you mean "result"\?/],
     ["/api/task-executions?from=yesterday", /from: must be a time in ISO 8601 with a zone/],
     ["/api/watchdog?from=2026-01-31T09:30:00Z&to=2026-01-31T10:30:00%2B01:00", /^to: must be a time after from$/],
+    [
+      "/api/task-executions?finished_from=2026-01-31T09:30:00Z&finished_to=2026-01-31T09:30:00Z",
+      /^finished_to: must be a time after finished_from$/,
+    ],
     ["/api/task-executions?to=2026-01-31T09:30:00", /to: must be a time in ISO 8601 with a zone/],
     [
       "/api/task-executions?from=2026-01-31T09:30:00+00:00",
@@ -166,4 +170,30 @@ test("long members only if fields names them", async () => {
   const events = `/api/webhook-events?limit=1&subject=${encodeURIComponent("acme/webshop#3")}`;
   expect((await page(events)).rows[0]).not.toHaveProperty("payload");
   expect((await page(`${events}&fields=payload`)).rows[0]).toMatchObject({ payload: { issue: { number: 3 } } });
+});
+
+test("finished_from and finished_to bound the time of the end, in a list and in bulk", async () => {
+  type Finished = Row & { readonly finished_at: string };
+  const all = (await page("/api/task-executions?limit=1000")).rows as Finished[];
+  const times = all.map(({ finished_at }) => finished_at).sort();
+  const [middle = "", last = ""] = [times[10], times.at(-1)];
+  for (const order of ["asc", "desc"]) {
+    const before = await page(`/api/task-executions?finished_to=${middle}&order=${order}`);
+    const since = await page(`/api/task-executions?finished_from=${middle}&order=${order}`);
+    const within = await page(`/api/task-executions?finished_from=${middle}&finished_to=${last}&order=${order}`);
+    const expected = order === "asc" ? [...all].reverse() : all;
+    expect(before.rows).toEqual(expected.filter(({ finished_at }) => finished_at < middle));
+    expect(since.rows).toEqual(expected.filter(({ finished_at }) => finished_at >= middle));
+    expect(within.rows).toEqual(expected.filter(({ finished_at }) => finished_at >= middle && finished_at < last));
+    expect([before.total, since.total]).toEqual([`${before.rows.length}`, `${since.rows.length}`]);
+  }
+  // A paused one has not finished.
+  await world.service.post("/api/pause", { scope: "all", reason: "so that it does not begin" });
+  await open(13);
+  expect((await page(`/api/task-executions?finished_from=${middle}`)).total).toBe(
+    `${times.filter((time) => time >= middle).length}`,
+  );
+  const counted = async (filter: object) =>
+    (await world.service.post<{ count: number }>("/api/task-executions/bulk", { action: "cancel", filter })).body.count;
+  expect([await counted({}), await counted({ finished_from: middle })]).toEqual([2, 0]);
 });

@@ -18,9 +18,13 @@ const summed = `select day from usage_sums where day =
 const aimMs = 50;
 
 const since = new Date(Date.now() - 30 * 86_400_000).toISOString();
+const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
 const questions: readonly (readonly [string, string])[] = [
   ["executions", "/api/task-executions"],
   ["executions, failed", "/api/task-executions?state=failed"],
+  ["executions, failed within an hour", `/api/task-executions?state=failed&finished_from=${hourAgo}`],
+  ["executions, finished within an hour", `/api/task-executions?finished_from=${hourAgo}`],
+  ["executions, finished before a month", `/api/task-executions?finished_to=${since}`],
   ["executions, held", "/api/task-executions?state=held"],
   ["executions, by task", "/api/task-executions?task_id=first"],
   ["executions, by agent", "/api/task-executions?agent_id=pm_default"],

@@ -100,8 +100,10 @@ describe("the console", { tags: ["chromium"] }, () => {
     await deliver(2, "the model is broken");
     await waitForExecutions(world.service, { count: 1, state: "failed" });
     mended = true;
-    await tab.open("/console/runs?state=failed");
+    await tab.open("/console/now");
+    await tab.click(".numbers a[href*=finished_from]");
     await tab.press("Restart all");
+    expect(tab.page.url()).toMatch(/state=failed&finished_from=\d{4}-/);
     await tab.press("Restart 1 run");
     await tab.sees("triage for octo/app#2");
     await tab.click("dialog button.primary");

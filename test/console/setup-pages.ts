@@ -74,10 +74,8 @@ export function setupPages(opened: () => Opened): void {
     await tab.sees(none);
     await tab.page.reload();
     await tab.sees(none);
-    expect(await tab.page.$$eval("input[type=datetime-local]", (all) => all.map((one) => one.value.slice(0, 4)))).toEqual([
-      "2020",
-      "2021",
-    ]);
+    const times = await tab.page.$$eval("input[type=datetime-local]", (all) => all.map((one) => one.value.slice(0, 4)));
+    expect(times.filter(Boolean)).toEqual(["2020", "2021"]);
     expect(await tab.violations()).toEqual([]);
     await tab.page.setViewport({ width: 320, height: 900 });
     const cut = await tab.page.$$eval(".filters label", (all) =>

@@ -133,6 +133,9 @@ test("the commands for operators: status, why, runs, cost, storage, pause and re
   expect(await said("runs", "--from", "2026-02-01T00:00:00Z", "--to", "2026-01-01T00:00:00Z")).toMatch(
     /^1 to: must be .* after from/,
   );
+  expect(await said("runs", "--finished-from", "2026-02-01T00:00:00Z", "--finished-to", "2026-01-01T00:00:00Z")).toMatch(
+    /^1 finished_to: must be .* after finished_from/,
+  );
   expect(await said("runs", "--sate", "failed")).toMatch(
     /^2 unknown option --sate; did you mean --state\?\nUsage: signalbox runs /,
   );

@@ -136,14 +136,17 @@ function timeBounds(
   { key, keyType, time }: Pick<History, "key" | "keyType" | "time">,
   { from, to }: Pick<Filter, "from" | "to">,
 ): Fragment {
-  const idBound = (at: string, skewMs: number) => firstIdOf(Date.parse(at) + skewMs);
   const isId = keyType === "uuid";
   const since = from === undefined ? sql`` : sql`and ${time} >= ${from}::timestamptz`;
   const until = to === undefined ? sql`` : sql`and ${time} < ${to}::timestamptz`;
-  const first = isId && from !== undefined ? sql`and ${key} >= ${idBound(from, -clockSkewMs)}::uuid` : sql``;
-  const last = isId && to !== undefined ? sql`and ${key} < ${idBound(to, clockSkewMs)}::uuid` : sql``;
+  const first = isId && from !== undefined ? sql`and ${key} >= ${firstIdOf(Date.parse(from) - clockSkewMs)}::uuid` : sql``;
+  const last = isId && to !== undefined ? sql`and ${isCreatedBefore(sql, key, to)}` : sql``;
   return sql`${since} ${until} ${first} ${last}`;
 }
+
+/** The condition that a row was created before this time, as a range of ids. A few later rows meet it too. */
+export const isCreatedBefore = (sql: Queryable, id: Fragment, time: string): Fragment =>
+  sql`${id} < ${firstIdOf(Date.parse(time) + clockSkewMs)}::uuid`;
 
 /** The conditions of a filter's `from`, `to` and `q`, each with a leading `and`, for statements that read no page. */
 export function readBounds(

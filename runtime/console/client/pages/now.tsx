@@ -29,7 +29,7 @@ export function NowPage() {
           <>
             <PauseBanner pauses={data.paused} reload={status.reload} />
             <Health status={data} />
-            <Queue queue={data.queue} />
+            <Queue status={data} />
           </>
         )}
       </QueryResult>
@@ -107,21 +107,24 @@ function Checks({ checks }: { checks: Status["checks"] }) {
 /** `connection:Web team bot (its id)` in words; the pointer gets the whole name. */
 const checkLabel = (name: string): string => name.replace(/ \([0-9a-f-]{36}\)$/, "").replace(/^([\w-]+):/, "$1 ");
 
-function Queue({ queue }: { queue: Status["queue"] }) {
+const hourMs = 3_600_000;
+
+function Queue({ status: { queue, timestamp } }: { status: Status }) {
   if (queue === null) return null;
   const oldest = queue.oldest_queued_seconds;
   const wait = oldest === null ? "" : `, oldest for ${durationText(oldest * 1000)}`;
+  const finished_from = new Date(Date.parse(timestamp) - hourMs).toISOString();
   const labels = [
-    ["running", queue.running, "running"],
-    ["queued", queue.queued, `queued${wait}`],
-    ["held", queue.held, "held"],
-    ["waiting", queue.waiting, "waiting for a decision"],
-    ["failed", queue.failed_last_hour, "failed in the last hour"],
+    [{ state: "running" }, queue.running, "running"],
+    [{ state: "queued" }, queue.queued, `queued${wait}`],
+    [{ state: "held" }, queue.held, "held"],
+    [{ state: "waiting" }, queue.waiting, "waiting for a decision"],
+    [{ state: "failed", finished_from }, queue.failed_last_hour, "failed in the last hour"],
   ] as const;
   return (
     <div class="numbers">
-      {labels.map(([state, count, label]) => (
-        <Link key={state} to="runs" query={{ state }}>
+      {labels.map(([filter, count, label]) => (
+        <Link key={filter.state} to="runs" query={filter}>
           <strong>{countText(count)}</strong>
           <span>{label}</span>
         </Link>

@@ -2,7 +2,7 @@ import type { TaskExecution, TaskExecutionState } from "../../../../schema/gen/c
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Bulk } from "../parts/bulk.tsx";
-import { Choice, Filters, foundIn, Period, Word } from "../parts/filters.tsx";
+import { Choice, Filters, foundIn, Moment, Period, Word } from "../parts/filters.tsx";
 import { Empty, Page, QueryResult } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { RunList } from "../parts/run-list.tsx";
@@ -12,7 +12,7 @@ import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 
 const runStates = ["queued", "held", "running", "waiting", "succeeded", "failed", "cancelled"] as const;
-const names = ["task_id", "agent_id", "subject", "q", "from", "to", "cursor"] as const;
+const names = ["task_id", "agent_id", "subject", "q", "from", "to", "finished_from", "finished_to", "cursor"] as const;
 
 /** The filters from the page's address, in the format of the operations. */
 function runFilter() {
@@ -121,6 +121,8 @@ function RunFilters({ found }: { found: string | null }) {
       <Choice name="task_id" label="Task" options={(tasks.data?.items ?? []).map(({ id }) => [id, id])} />
       <Choice name="agent_id" label="Agent" options={(agents.data?.items ?? []).map(({ id }) => [id, id])} />
       <Period />
+      <Moment name="finished_from" label="Finished from" />
+      <Moment name="finished_to" label="Finished to" />
     </Filters>
   );
 }

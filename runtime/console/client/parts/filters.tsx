@@ -116,7 +116,7 @@ export const Period = () => (
 );
 
 /** A time to the minute. The field shows it in the reader's time zone, and the address contains it in UTC. */
-function Moment({ name, label }: { name: string; label: string }) {
+export function Moment({ name, label }: { name: string; label: string }) {
   const set = (local: string) => {
     const at = Date.parse(local);
     // While a year is typed, its first digits are earlier years, and a fifth digit makes no time.
