@@ -13,15 +13,16 @@ function open() {
 
 test("the other replicas are woken at once if no slot is free", () => {
   const { overflow, wakeOthers, startClaim } = open();
-  overflow.add(false);
+  overflow.add(false, true);
   expect(wakeOthers).toHaveBeenCalledOnce();
   startClaim().fillsSlots();
+  expect(overflow.whileFull()).toBe(Number.POSITIVE_INFINITY);
   expect(wakeOthers).toHaveBeenCalledOnce();
 });
 
 test("executions that a claim with slots to spare takes wake no others", () => {
   const { overflow, wakeOthers, startClaim } = open();
-  overflow.add(true);
+  overflow.add(true, false);
   startClaim().drains();
   startClaim().fillsSlots();
   expect(wakeOthers).not.toHaveBeenCalled();
@@ -29,7 +30,7 @@ test("executions that a claim with slots to spare takes wake no others", () => {
 
 test("if a claim fills the slots, the others are woken once for what was stored before it or during it", () => {
   const { overflow, wakeOthers, startClaim } = open();
-  for (let stored = 0; stored < 40; stored++) overflow.add(true);
+  for (let stored = 0; stored < 40; stored++) overflow.add(true, false);
   // A claim has a maximum size.
   startClaim().takesSome();
   startClaim().fillsSlots();
@@ -37,7 +38,7 @@ test("if a claim fills the slots, the others are woken once for what was stored 
   startClaim().fillsSlots();
   expect(wakeOthers).toHaveBeenCalledTimes(1);
   const claim = startClaim();
-  overflow.add(true);
+  overflow.add(true, false);
   claim.fillsSlots();
   expect(wakeOthers).toHaveBeenCalledTimes(2);
 });
@@ -45,10 +46,37 @@ test("if a claim fills the slots, the others are woken once for what was stored 
 test("what was stored during a claim with slots to spare, or before a failed one, is considered by the next one", () => {
   const { overflow, wakeOthers, startClaim } = open();
   const claim = startClaim();
-  overflow.add(true);
+  overflow.add(true, false);
   claim.drains();
   // It fails.
   startClaim();
   startClaim().fillsSlots();
   expect(wakeOthers).toHaveBeenCalledOnce();
+});
+
+test("while no slot is free, the others are woken once for what becomes due, or if it is unknown when", async () => {
+  const { overflow, wakeOthers, startClaim } = open();
+  // A claim with slots to spare took what was due, and the next one came before a look.
+  overflow.add(true, true);
+  startClaim().drains();
+  startClaim().fillsSlots();
+  expect(wakeOthers).not.toHaveBeenCalled();
+  expect([overflow.whileFull(), overflow.whileFull()]).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]);
+  expect(wakeOthers).toHaveBeenCalledTimes(1);
+
+  // It was stored during a look.
+  await overflow.look(async () => {
+    overflow.add(true, true);
+    return null;
+  });
+  expect(overflow.whileFull()).toBe(Number.POSITIVE_INFINITY);
+  expect(wakeOthers).toHaveBeenCalledTimes(2);
+
+  overflow.add(true, true);
+  await overflow.look(async () => 60_000);
+  expect(overflow.whileFull()).toBeCloseTo(60_000, -3);
+  expect(wakeOthers).toHaveBeenCalledTimes(2);
+  await overflow.look(async () => 0);
+  expect(overflow.whileFull()).toBe(Number.POSITIVE_INFINITY);
+  expect(wakeOthers).toHaveBeenCalledTimes(3);
 });

@@ -108,10 +108,10 @@ class ExecutionQueue {
     this.#claims?.wake();
   }
 
-  /** Claims executions that this replica has stored, or lets others claim them. `newcomer`: their project and author, if known. */
-  takeStored(newcomer?: Owners): void {
+  /** Claims executions that this replica has stored, now or when they are due (`isPostponed`), or lets others claim them. */
+  takeStored(newcomer?: Owners, isPostponed = false): void {
     if (newcomer) this.#share.makeRoomFor(newcomer);
-    this.#overflow.add(this.#hasFreeSlots());
+    this.#overflow.add(this.#hasFreeSlots(), isPostponed);
     this.wake();
   }
 
@@ -173,7 +173,7 @@ class ExecutionQueue {
     if (waitMs > 0) await sleep(waitMs, this.#stopping.signal).catch(() => {});
     // A stop may have begun meanwhile: the executions that it interrupted must not be claimed again here.
     const free = this.#stopping.signal.aborted ? 0 : Math.min(maxClaimed, concurrency - this.#leased.size);
-    if (free <= 0) return sweepMs;
+    if (free <= 0) return Math.min(sweepMs, this.#overflow.whileFull());
     const claimed = await this.#claimInto(free);
     if (claimed === free) return 0;
     if (claimed === 0) return this.#untilDue();
@@ -205,7 +205,7 @@ class ExecutionQueue {
     const hasClaimed = this.#looksNext;
     this.#looksNext = false;
     const probe = await this.#probe();
-    const due = await nextDue(sql);
+    const due = await this.#overflow.look(() => nextDue(sql));
     if (due === null || due > 0) {
       // Executions that wait for a breaker are not due, but one may become due when a running execution ends.
       this.#idle = !breakers.any;

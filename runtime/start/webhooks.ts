@@ -33,7 +33,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
     policies: core.policies,
     warn,
     log,
-    wake: queue ? (newcomer) => queue.takeStored(newcomer) : wakeOthersOf(core),
+    wake: queue ? (newcomer, isPostponed) => queue.takeStored(newcomer, isPostponed) : wakeOthersOf(core),
     stored: database.stored,
     cancelled: (ids) => void endAll(core, ids),
     carryOut: config.COMMANDS_ENABLED ? runCommand : null,

@@ -27,7 +27,7 @@ export interface DispatcherOptions extends DecisionDeps {
    * Called after executions were stored or released, so that a worker claims them, or knows when their hold ends. `newcomer`: the
    * project and author of those that can run.
    */
-  readonly wake: (newcomer?: { source: string; project: string | null; author: string | null }) => void;
+  readonly wake: (newcomer?: { source: string; project: string | null; author: string | null }, isPostponed?: boolean) => void;
   /** Called after an event was stored. */
   readonly stored: () => void;
   /** Called after executions were cancelled, to end those that are running. */
@@ -81,7 +81,10 @@ export class Dispatcher {
     const { id, slug, subject } = arrival.event;
     if (stored.outcome === "discarded") log.info("event discarded", { event_id: id, slug, reason: stored.reason });
     else if (arrival.executions.length > stored.held)
-      wake({ source: arrival.event.source, project: arrival.project, author: authorKey(arrival.event) });
+      wake(
+        { source: arrival.event.source, project: arrival.project, author: authorKey(arrival.event) },
+        (arrival.delayMs ?? 0) > 0,
+      );
     else if (stored.held > 0) wake();
     if (stored.held > 0)
       warn(`a loop on ${subject} was stopped: executions are held`, {
