@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { hourLasts } from "../../test/harness/wait.ts";
 import { type ClaimedExecution, claimExecutions, reconcileBudgets } from "../execution/queries.ts";
 import { newStep } from "../execution/steps/new-step.ts";
 import { writeChanges } from "../execution/steps/queries.ts";
@@ -14,7 +15,8 @@ beforeAll(async () => {
   if (!testServer) return;
   own = await testDatabase(testServer, { replicas: 2, max: 6 });
   pools = own.pools as [Database, Database];
-}, 60_000);
+  await hourLasts();
+}, 120_000);
 afterAll(() => own?.drop());
 
 const limit = 1_000;

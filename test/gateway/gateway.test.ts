@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type Gateway, gateway } from "../harness/gateway.ts";
-import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { eventually, hourLasts, waitForExecutions } from "../harness/wait.ts";
 import { startWorld, type World } from "../harness/world.ts";
 
 const repo = "octo/app";
@@ -148,6 +148,7 @@ test("a connected agent takes the task in place of the model, and its result is 
 
 test("tokens reported by an agent count towards usage and budgets; over budget, new and already offered tasks are held", async () => {
   const { service } = world;
+  await hourLasts();
   expect((await service.put("/api/agents/pm_default", { policy: { day_tokens: 1_000 } })).status).toBe(200);
   const session_id = await register();
   const stream = await agents.receive({ session_id });

@@ -41,7 +41,7 @@ export function limitedWorld() {
     },
     send,
     project: async (policy: object): Promise<string> => {
-      await hourLasts(30);
+      await hourLasts();
       const repo = `octo/budget-${++projects}`;
       const made = await world.service.post("/api/projects", { name: repo, source: "alpha", source_project_id: repo, policy });
       expect(made.status).toBe(201);

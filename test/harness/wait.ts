@@ -39,10 +39,10 @@ export async function eventually<T>(
 const hourMs = 3_600_000;
 
 /**
- * Waits for the next hour if this one ends within so many seconds. Budgets of an hour, a day or a month begin again with it, so a
- * test could count in two of them.
+ * Waits for the next hour if this one ends within so many seconds. Budgets of an hour, a day or a month begin again with it, and so
+ * do the notices on an issue, so a test could count in two of them.
  */
-export const hourLasts = (seconds: number): Promise<boolean> =>
+export const hourLasts = (seconds = 60): Promise<boolean> =>
   eventually(() => hourMs - (Date.now() % hourMs) > seconds * 1_000, { timeout: seconds * 1_000 + 5_000 });
 
 /** An execution in `GET /api/task-executions`, with the members that tests wait for. */

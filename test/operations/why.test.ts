@@ -19,7 +19,7 @@ beforeAll(async () => {
     env: { EXECUTION_RETRY_LIMIT: "0", UPDATE_DEBOUNCE_SECONDS: "0", PLUGIN_TICKETS__WEBHOOK_SECRET: ticketSecret },
   });
   const { service } = world;
-  await hourLasts(60);
+  await hourLasts();
   const mapping = { source: "alpha", event_name: "issues", action: "locked", canonical_trigger: "issue.locked" };
   await service.post("/api/tasks/sources", mapping);
   const tight = { name: "Tight", source: "alpha", source_project_id: "octo/tight", policy: { issue_runs_per_hour: 1 } };

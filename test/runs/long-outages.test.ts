@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { type ExecutionSeen, eventually } from "../harness/wait.ts";
+import { type ExecutionSeen, eventually, hourLasts } from "../harness/wait.ts";
 import { startWorld, textsOf, type World } from "../harness/world.ts";
 
 const repo = "octo/app";
@@ -37,7 +37,10 @@ describe.concurrent.each([
   ["the model", "model", { path: "chat", status: 503, times: 0 }],
   ["the connection alpha", "tracker", { method: "POST", path: "comments", status: 503, times: 0 }],
 ] as const)("%s keeps answering 503 to a single execution", (words, server, rule) => {
-  test.concurrent("it is held with a notice on its issue and in the watchdog, and continues when the outage ends", async () => {
+  test.concurrent("it is held with a notice on its issue and in the watchdog, and continues when the outage ends", {
+    timeout: 240_000,
+  }, async () => {
+    await hourLasts();
     // 1.8 seconds.
     await using world = await startWith({ OUTAGE_HOLD_HOURS: "0.0005" });
     const fault = world[server].fault(rule);

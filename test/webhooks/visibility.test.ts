@@ -79,7 +79,7 @@ describe("an internal note", () => {
       return tracker.notes.slice(before);
     };
     const approve = async (id: string) => expect((await service.post(`/api/task-executions/${id}/approve`, {})).status).toBe(200);
-    await hourLasts(30);
+    await hourLasts();
     for (const notes of [
       await written({ presence: "comment" }, "succeeded"),
       await written({ staged: true }, "waiting", approve),

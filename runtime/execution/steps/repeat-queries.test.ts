@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { hourLasts } from "../../../test/harness/wait.ts";
 import type { Database } from "../../platform/database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "../../platform/database/test-database.ts";
 import { newId } from "../../platform/ids.ts";
@@ -10,8 +11,10 @@ import type { Change, Patch, StepRow } from "./rows.ts";
 
 let own: TestDatabase | null = null;
 beforeAll(async () => {
-  if (testServer) own = await testDatabase(testServer, { replicas: 1, max: 4 });
-}, 60_000);
+  if (!testServer) return;
+  own = await testDatabase(testServer, { replicas: 1, max: 4 });
+  await hourLasts();
+}, 120_000);
 afterAll(() => own?.drop());
 
 const kinds = ["a request begins", "an answer", "a window again", "the end"] as const;
