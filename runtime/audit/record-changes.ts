@@ -165,24 +165,42 @@ const nounOf = (op: Operation): string => op.id.split(".")[0] as string;
 
 type Reader = (input: Record<string, unknown>, context: Context) => Promise<unknown>;
 
-/** Reads an object with the `get` operation of its noun, or if there is none, finds it in the list by its id. */
+/** Maximum number of pages of a list in which an object is searched for. */
+const maxPages = 20;
+
+/** Reads an object with the `get` operation of its noun, or if there is none, finds it in the list by its id or name. */
 function readerOf(op: Operation, all: ReadonlyMap<string, BoundOperation>): Reader {
-  const { params } = httpRoute(op);
-  if (params.length === 0) return async () => null;
+  const { params, method } = httpRoute(op);
+  const [name] = params;
+  if (name === undefined) return async () => null;
   const get = all.get(`${nounOf(op)}.get`);
   const sameParameters = get && httpRoute(get.op).params.every((name) => params.includes(name));
   const list = all.get(`${nounOf(op)}.list`);
   return async (input, context) => {
     try {
       if (sameParameters) return get.op.output.parse(await get.run(get.op.input.parse(pick(input, params)), context));
-      if (!list?.op.paginated || params[0] !== "id") return null;
-      const page = list.op.output.parse(await list.run(list.op.input.parse({ limit: 1000 }), context)) as { items: unknown[] };
-      return page.items.find((item) => (item as { id?: unknown }).id === input.id) ?? null;
+      // Other operations on an object with a name only use it: `tools.execute` changes no tool.
+      if (!list?.op.paginated || (name !== "id" && method === "POST")) return null;
+      return await findInList(list, (item) => item[name] === input[name], context);
     } catch {
       // It does not exist or cannot be read: the operation itself reports that.
       return null;
     }
   };
+}
+
+async function findInList(
+  list: BoundOperation,
+  isMeant: (item: Record<string, unknown>) => boolean,
+  context: Context,
+): Promise<unknown> {
+  for (let page = 0, limit = 1000; page < maxPages; page++) {
+    const query = list.op.input.parse({ limit, offset: page * limit });
+    const { items } = list.op.output.parse(await list.run(query, context)) as { items: Record<string, unknown>[] };
+    const found = items.find(isMeant);
+    if (found || items.length < limit) return found ?? null;
+  }
+  return null;
 }
 
 const pick = (input: Record<string, unknown>, names: readonly string[]) =>

@@ -41,6 +41,17 @@ test("each change is an entry with actor, operation, object, before, after and r
   expect(removed).toMatchObject({ operation: "agents.delete", before: { name: "B" }, after: null });
 });
 
+test("an object that has a name instead of an id is recorded before it is changed and deleted", async () => {
+  const endpoint = "https://tools.example.com/a";
+  const tool = { name: "look_up", provider: "audited", description: "A", category: "test", parameters: {}, endpoint };
+  expect((await service.post("/api/tools", tool)).status).toBe(201);
+  await service.put("/api/tools/audited.look_up", { endpoint: "https://tools.example.com/b" });
+  await service.del("/api/tools/audited.look_up");
+  const [deleted, updated] = await listed("object=tools/audited.look_up");
+  expect(updated).toMatchObject({ before: { endpoint }, after: { endpoint: "https://tools.example.com/b" } });
+  expect(deleted).toMatchObject({ operation: "tools.delete", before: { endpoint: "https://tools.example.com/b" }, after: null });
+});
+
 test("reads, refusals and webhooks make no entry", async () => {
   const before = (await verify()).entries;
   await service.get("/api/agents");
