@@ -7,6 +7,7 @@ import { Code, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AgentGateway } from "../../examples/agent-typescript/gen/gateway_pb.js";
+import { gateway as gatewayAt } from "../harness/gateway.ts";
 import { failureOf, grpcGateway } from "../harness/grpc-agent.ts";
 import { root } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
@@ -94,6 +95,47 @@ test("errors name what is wrong; messages have at most 4 MiB; deadlines apply", 
   // The stream has ended, not only its reader.
   const again = await failureOf(collect(gateway.receiveTasks({ sessionId, maxInFlight: -1 })));
   expect(again.code).toBe(Code.InvalidArgument);
+});
+
+test("a deadline that is later than any timer does not end the call", async () => {
+  const gateway = grpcGateway(plain.grpcPort);
+  const { sessionId } = await gateway.registerAgent({ agentId: "qa_default" });
+  for (const timeout of ["99999999H", "2147484S"])
+    expect((await gateway.heartbeat({ sessionId }, { headers: { "grpc-timeout": timeout } })).expiresAt).toMatch(/^\d{4}-/);
+  const url = `${plain.url}/signalbox.gateway.v1.AgentGateway/Heartbeat`;
+  const headers = { "connect-timeout-ms": "9999999999" };
+  const { status } = await plain.post(url.slice(plain.url.length), { sessionId }, { headers });
+  expect(status).toBe(200);
+});
+
+test("the HTTP port names the content types that a call can have", async () => {
+  const call = (type: string) =>
+    plain.post("/signalbox.gateway.v1.AgentGateway/Heartbeat", "session_id=x", { headers: { "content-type": type } });
+  for (const type of ["text/plain", "application/x-www-form-urlencoded"])
+    expect(await call(type)).toMatchObject({
+      status: 415,
+      body: { error: `Content-Type must be application/json or application/proto; it is "${type}".` },
+    });
+});
+
+test("an unknown name of an optional enum is refused instead of ignored", async () => {
+  const agents = gatewayAt(plain.url);
+  const { body: opened } = await agents.call("RegisterAgent", { agent_id: "qa_default" });
+  const session_id = opened.sessionId;
+  const scopes = "MEMORY_SCOPE_TASK = 1, MEMORY_SCOPE_AGENT = 2, MEMORY_SCOPE_PROJECT = 3, MEMORY_SCOPE_ORGANIZATIONAL = 4";
+  expect(await agents.call("MemoryList", { session_id, scope: "agent" })).toMatchObject({
+    code: "invalid_argument",
+    body: { message: `scope: must be one of ${scopes}; it is "agent"` },
+  });
+  const search = await agents.call("MemorySearch", { session_id, query: "x", mode: "keyword" });
+  expect(search.body.message).toMatch(/^mode: must be one of MEMORY_SEARCH_MODE_SEMANTIC = 1, /);
+  for (const scope of ["MEMORY_SCOPE_UNSPECIFIED", "MEMORY_SCOPE_AGENT", 2, null])
+    expect((await agents.call("MemoryList", { session_id, scope })).code).toBeNull();
+  const path = "/signalbox.api.v1.KeyService/CreateKey";
+  expect(await plain.post(path, { name: "k", scopes: ["KEY_SCOPE_READ", "write"] })).toMatchObject({
+    status: 400,
+    body: { message: expect.stringMatching(/^scopes\[1\]: must be one of .*KEY_SCOPE_READ.*; it is "write"$/) },
+  });
 });
 
 test("health watches whether the service can serve, to the end", async () => {

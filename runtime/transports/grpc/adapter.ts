@@ -4,7 +4,7 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Problem } from "@signalbox/schema/problem";
 import { type BodyBudget, boundedBody } from "../http/body.ts";
 import { isAuthority } from "../http/cross-site.ts";
-import type { AddressOf, Calls, ConnectOptions, GrpcOptions, NodeHandler, NodeRequest, Routes } from "./calls.ts";
+import type { AddressOf, Calls, ConnectOptions, GrpcOptions, NodeHandler, NodeRequest, NodeResponse, Routes } from "./calls.ts";
 import { fromProblem } from "./errors.ts";
 import { healthRoutes } from "./health.ts";
 import { reflectionRoutes } from "./reflection.ts";
@@ -72,6 +72,8 @@ function adapter(budget: BodyBudget | undefined, options: Parameters<typeof conn
       return void response.end();
     }
     const type = types.get(request.url?.split("?", 1)[0] ?? "");
+    if (type && options.fallback && !isReadable(request)) return refuseUnreadable(request, response);
+    removeEndlessDeadline(request.headers);
     if (budget && type) {
       const sent = { headers: request.headers, type, maxBytes: readMaxBytes };
       const body = () => asConnectErrors(refuseCostlyCall(boundedBody(request, response, budget), sent));
@@ -79,6 +81,31 @@ function adapter(budget: BodyBudget | undefined, options: Parameters<typeof conn
     }
     return handler(request, response);
   };
+}
+
+const readable = /^application\/(?:json|proto|connect|grpc)/i;
+const isReadable = ({ method, headers }: NodeRequest): boolean =>
+  method !== "POST" || readable.test(headers["content-type"] ?? "");
+
+/** On the port of the HTTP API, with an error in its form; Connect's has none. */
+function refuseUnreadable(request: NodeRequest, response: NodeResponse): void {
+  const type = request.headers["content-type"];
+  const was = type ? `it is ${JSON.stringify(type.slice(0, 100))}` : "there is none";
+  request.resume();
+  response.writeHead(415, { "content-type": "application/json" });
+  response.end(JSON.stringify({ error: `Content-Type must be application/json or application/proto; ${was}.` }));
+}
+
+/** A timer that is longer would end at once. In milliseconds: 25 days. */
+const longestTimerMs = 2 ** 31 - 1;
+const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1 };
+
+/** A call whose deadline is later than any timer is one without a deadline. */
+function removeEndlessDeadline(headers: NodeRequest["headers"]): void {
+  const [, count = "", unit = ""] = /^(\d{1,8})([HMSm])$/.exec(String(headers["grpc-timeout"] ?? "")) ?? [];
+  if (Number(count) * (unitMs[unit] ?? 0) > longestTimerMs) delete headers["grpc-timeout"];
+  const connectMs = String(headers["connect-timeout-ms"] ?? "");
+  if (/^\d{1,10}$/.test(connectMs) && Number(connectMs) > longestTimerMs) delete headers["connect-timeout-ms"];
 }
 
 async function* asConnectErrors<T>(body: AsyncIterable<T>): AsyncGenerator<T> {

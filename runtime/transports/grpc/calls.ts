@@ -8,6 +8,7 @@ export type Routes = (router: ConnectRouter) => void;
 export type NodeHandler = ReturnType<typeof connectNodeAdapter>;
 
 export type NodeRequest = Parameters<NodeHandler>[0];
+export type NodeResponse = Parameters<NodeHandler>[1];
 
 /** The address that a request came from; `null` if unknown. */
 export type AddressOf = (request: NodeRequest) => string | null;

@@ -7,6 +7,7 @@ import { Problem } from "@signalbox/schema/problem";
 import { messageOf } from "../../platform/error-text.ts";
 import { maxValues } from "../../platform/json.ts";
 import { refuseCostly, tooManyValues } from "../http/request.ts";
+import { refuseUnknownNames } from "./refuse-unknown-names.ts";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -40,8 +41,10 @@ export async function* refuseCostlyCall(body: AsyncIterable<Uint8Array>, request
   const message = messageIn(bytes, headers);
   if (message) {
     const plain = await decompress(message, maxBytes);
-    if (isJson) refuseCostly(plain);
-    else refuseCostlyBinary(type, plain);
+    if (isJson) {
+      refuseCostly(plain);
+      refuseUnknownNames(type, plain);
+    } else refuseCostlyBinary(type, plain);
   }
   yield bytes;
 }
