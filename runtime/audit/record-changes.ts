@@ -5,7 +5,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { unavailableAnswer } from "../platform/database/unavailable.ts";
 import { newId } from "../platform/ids.ts";
 import { storable } from "../platform/json.ts";
-import { type BoundOperation, type Context, Events } from "../platform/operation.ts";
+import { type AuditEntry, type BoundOperation, type Context, Events } from "../platform/operation.ts";
 import { appendToLog } from "./log-queries.ts";
 import { maskSecrets } from "./mask-secrets.ts";
 
@@ -40,6 +40,9 @@ const erasedNames: Readonly<Record<string, readonly string[]>> = { "data.erase":
  */
 const isDoneInParts = new Set(["data.erase"]);
 
+/** Operations that store their entry in the statement that makes the change: one commit instead of two. */
+const storesOwnEntry = new Set(["memory.create"]);
+
 /** An object before and after a change. */
 interface Change {
   readonly before: unknown;
@@ -73,7 +76,7 @@ export function recordChanges(
     const read = readerOf(one.op, readers);
     const run: BoundOperation["run"] = async (input, context) => {
       const request_id = context.request_id ?? newId();
-      const record = (operation: string, change: Change) => {
+      const entryOf = (operation: string, change: Change) => {
         const entry = {
           at: new Date().toISOString(),
           actor: context.actor.name,
@@ -83,12 +86,22 @@ export function recordChanges(
           after: storedValue(one.op, change.after, pseudonymOf),
           request_id,
         };
-        return append({ sql: context.sql, entry: JSON.stringify(storable(entry)) });
+        return JSON.stringify(storable(entry));
       };
+      const record = (operation: string, change: Change) => append({ sql: context.sql, entry: entryOf(operation, change) });
       const before = await read(input, context);
       const isInParts = isDoneInParts.has(one.op.id);
+      const isOwn = storesOwnEntry.has(one.op.id);
       const recordStart = (details: object) => record(`${one.op.id}.start`, { before, after: { ...input, ...details } });
-      const given: Context = isInParts ? Object.create(context, { recordStart: { value: recordStart } }) : context;
+      const auditEntry: AuditEntry = {
+        of: (output) => entryOf(one.op.id, { before, after: one.op.output.parse(output) }),
+        isStored: false,
+      };
+      const more = {
+        ...(isInParts && { recordStart: { value: recordStart } }),
+        ...(isOwn && { auditEntry: { value: auditEntry } }),
+      };
+      const given: Context = isInParts || isOwn ? Object.create(context, more) : context;
       const answer = await (one.run(input, given) as Promise<unknown>).catch(async (error: unknown) => {
         const failed = { ...input, is_complete: false, error: reasonOf(error) };
         const isRefused = error instanceof Problem && error.status < 500;
@@ -97,7 +110,7 @@ export function recordChanges(
         throw error;
       });
       // The transcript contains the conversation with a model.
-      if (answer instanceof Events) return answer;
+      if (answer instanceof Events || auditEntry.isStored) return answer;
       const after = one.op.status === 204 ? null : one.op.output.parse(answer);
       if (one.op.isPreview?.(after)) return answer;
       await record(one.op.id, { before, after }).catch(onError);

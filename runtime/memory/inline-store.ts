@@ -2,6 +2,7 @@ import { fieldProblem, type Problem, problem } from "@signalbox/schema/problem";
 import type { NewMemory, StoredMemory } from "@signalbox/sdk";
 import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
+import type { AuditEntry } from "../platform/operation.ts";
 import type { Embedder } from "./embedder.ts";
 import { checkBeforeStoring, type Outcome, type References, storeWithKeys } from "./queries.ts";
 import { asStoreProblem, type NamedStore } from "./stores.ts";
@@ -11,12 +12,15 @@ import { asStoreProblem, type NamedStore } from "./stores.ts";
  * its vector, or `null` if this path does not apply: the store is elsewhere, or the key is taken. Throws `bad_request`
  * if an agent or project that it refers to does not exist.
  */
-export type InlineStore = (
-  store: NamedStore,
-  memory: StoredMemory,
-  ttl_ms: number | null,
-  embed: () => Promise<number[] | null>,
-) => Promise<boolean | null>;
+export type InlineStore = (store: NamedStore, creation: Creation) => Promise<boolean | null>;
+
+interface Creation {
+  readonly memory: StoredMemory;
+  readonly ttl_ms: number | null;
+  readonly embed: () => Promise<number[] | null>;
+  /** The entry of the audit log, which is stored in the same statement. */
+  readonly entry: AuditEntry | undefined;
+}
 
 /** A store whose memories are in the same database as their keys. */
 export const inDatabase = "pgvector";
@@ -24,14 +28,16 @@ export const inDatabase = "pgvector";
 interface PendingMemory {
   readonly store: NamedStore;
   readonly memory: NewMemory;
+  /** JSON of its entry in the audit log; `null`: none. */
+  readonly entry: string | null;
 }
 
 /** Limits of one statement: memories, and characters of their texts. */
 const batchLimits = { maxItems: 16, maxSize: 1_000_000, sizeOf: ({ memory }: PendingMemory) => memory.content.length };
 
 export function createInlineStore({ sql, embedder }: { sql: Sql; embedder: Embedder }): InlineStore {
-  const write = batch((all: PendingMemory[]) => writeAll(sql, all), { ...batchLimits, concurrency: 8 });
-  return async (store, memory, ttl_ms, embed) => {
+  const write = batch((all: PendingMemory[]) => writeAll(sql, all), { ...batchLimits, concurrency: 4 });
+  return async (store, { memory, ttl_ms, embed, entry }) => {
     if (store.name !== inDatabase || !store.backend.insertReserved) return null;
     if (!embedder.local) {
       // Refuse invalid memories before paying for an embedding.
@@ -40,7 +46,8 @@ export function createInlineStore({ sql, embedder }: { sql: Sql; embedder: Embed
       if (check.is_taken) return null;
     }
     const embedding = await embed();
-    const outcome = await write({ store, memory: { ...memory, ttl_ms, embedding } }).catch((error) => {
+    const pending = { store, memory: { ...memory, ttl_ms, embedding }, entry: entry?.of(memory) ?? null };
+    const outcome = await write(pending).catch((error) => {
       throw asStoreProblem(error, store.name);
     });
     if (!outcome) return null;
@@ -48,6 +55,7 @@ export function createInlineStore({ sql, embedder }: { sql: Sql; embedder: Embed
     if (!outcome.has_key) return null;
     // An earlier attempt whose answer was lost may have stored the memory under this key.
     if (!outcome.stored) throw keyTaken(memory.key);
+    if (entry) entry.isStored = true;
     return embedding === null;
   };
 }
@@ -61,7 +69,7 @@ async function writeAll(sql: Sql, all: readonly PendingMemory[]): Promise<(Outco
   // Most installations have one such store.
   for (const [store, some] of Map.groupBy(first, ({ store }) => store)) {
     const memories = some.map(({ memory }) => memory);
-    const rows = memories.map((memory) => ({ ...memory, store: store.name }));
+    const rows = some.map(({ memory, entry }) => ({ ...memory, entry, store: store.name }));
     const put = store.backend.insertReserved?.bind(store.backend);
     if (!put) continue;
     for (const outcome of await storeWithKeys(sql, rows, (before) => put(memories, before))) outcomes.set(outcome.id, outcome);

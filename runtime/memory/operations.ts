@@ -27,7 +27,7 @@ export function memoryOperations(service: Memory): BoundOperation[] {
       if (uses.total === 0) await service.get(key);
       return uses;
     }),
-    handle(memory.create, (input) => service.create(input)),
+    handle(memory.create, (input, { auditEntry }) => service.create(input, auditEntry)),
     handle(memory.remove, async ({ key }) => {
       await service.remove(key);
       return {};

@@ -69,33 +69,40 @@ export interface Outcome {
   readonly stored: boolean;
 }
 
+/** A memory to store; `entry`: its entry in the audit log. */
+type KeyedMemory = Reservation & References & { readonly entry: string | null };
+
 /**
- * Stores memories and reserves their keys in one statement, if both are in this database: each memory completely or not at all.
- * No two may have the same key. `put` returns the statement that stores them; its parameters start after the given number.
+ * Stores memories, reserves their keys and appends their entries to the audit log in one statement, if all are in this database:
+ * each memory completely or not at all. The log is locked last, so other replicas wait only for the commit. No two memories may have
+ * the same key. `put` returns the statement that stores them; its parameters start after the given number.
  */
 export async function storeWithKeys(
   sql: Sql,
-  all: readonly (Reservation & References)[],
+  all: readonly KeyedMemory[],
   put: (parametersBefore: number) => SqlStatement,
 ): Promise<Outcome[]> {
   const values: Json[] = [];
   const add = (value: Json) => `$${values.push(value)}`;
-  const rows = all.map(({ key, id, store, ttl_ms, agent_id, project_id }) => {
+  const rows = all.map(({ key, id, store, ttl_ms, agent_id, project_id, entry }) => {
     const refers = `${add(agent_id)}::text, ${add(project_id)}::int`;
-    return `(${add(key)}::text, ${add(id)}::uuid, ${add(store)}::text, ${add(ttl_ms)}::bigint, ${refers})`;
+    return `(${add(key)}::text, ${add(id)}::uuid, ${add(store)}::text, ${add(ttl_ms)}::bigint, ${refers}, ${add(entry)}::text)`;
   });
   const putStatement = put(values.length);
   const text = `with given as materialized (
       select *, (agent_id is null or exists (select 1 from agents where agents.id = agent_id)) as agent,
         (project_id is null or exists (select 1 from projects where projects.id = project_id)) as project
-      from (values ${rows.join(", ")}) given (key, id, store, ttl_ms, agent_id, project_id)),
+      from (values ${rows.join(", ")}) given (key, id, store, ttl_ms, agent_id, project_id, entry)),
     held as (
       insert into memory_keys (key, id, store, expires_at)
       select key, id, store, now() + ttl_ms * interval '1 millisecond' from given where agent and project order by key
       on conflict (key) do update set id = excluded.id, store = excluded.store, expires_at = excluded.expires_at, pending_until = null
       where memory_keys.expires_at <= now() returning id),
-    stored as (${putStatement.text})
-    select id, agent, project, id in (select id from held) as has_key, id in (select id from stored) as stored from given`;
+    stored as (${putStatement.text}),
+    logged as materialized (
+      select append_to_audit_log(array_agg(entry)) from given where entry is not null and id in (select id from stored) having count(*) > 0)
+    select id, agent, project, id in (select id from held) as has_key, id in (select id from stored) as stored,
+      (select count(*) from logged) as logged from given`;
   return [...(await sql.unsafe<Outcome[]>(text, [...values, ...putStatement.parameters] as never[], { prepare: true }))];
 }
 

@@ -4,6 +4,7 @@ import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
+import type { AuditEntry } from "../platform/operation.ts";
 import type { Embedder } from "./embedder.ts";
 import { createInlineStore, type InlineStore, inDatabase, keyTaken, quoteKey, requireReferences } from "./inline-store.ts";
 import {
@@ -44,7 +45,8 @@ interface MemoryInput {
 
 /** Creates, reads and deletes a memory by its key. */
 export interface MemoryRepository {
-  create(input: MemoryInput): Promise<StoredMemory>;
+  /** `entry`: stored together with the memory where that is possible. */
+  create(input: MemoryInput, entry?: AuditEntry): Promise<StoredMemory>;
   get(key: string): Promise<StoredMemory>;
   remove(key: string): Promise<void>;
 }
@@ -56,7 +58,7 @@ export function createMemoryRepository(deps: MemoryRepositoryDeps): MemoryReposi
   const { sql, log } = deps;
   const writers = { confirm: confirmLater(sql), storeInline: createInlineStore(deps) };
   return {
-    create: (input) => create(deps, input, writers),
+    create: (input, entry) => create(deps, input, writers, entry),
     get: async (key) => {
       const store = await storeOf(deps, key);
       const memory = store && (await withStore(store, (backend) => backend.get(key)));
@@ -107,6 +109,7 @@ async function create(
   deps: MemoryRepositoryDeps,
   input: MemoryInput,
   writers: { readonly confirm: Confirm; readonly storeInline: InlineStore },
+  entry: AuditEntry | undefined,
 ): Promise<StoredMemory> {
   const { key, content, scope, agent_id = null, project_id = null, task_id = null } = input;
   const store = storeFor(deps.stores, scope);
@@ -117,7 +120,7 @@ async function create(
   const memory = { id: one.id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at: now };
   const embed = () => deps.embedder.embedSoon(content);
   const waits =
-    (await writers.storeInline(store, memory, one.ttl_ms, embed)) ??
+    (await writers.storeInline(store, { memory, ttl_ms: one.ttl_ms, embed, entry })) ??
     (await storeInSteps(deps, store, memory, one, embed, writers.confirm));
   deps.onStored(waits);
   return memory;

@@ -35,6 +35,15 @@ export interface Context {
    * their work when they fail. Rejects if it cannot be recorded.
    */
   readonly recordStart?: ((details: object) => Promise<unknown>) | undefined;
+  /** Set for operations that store their entry of the audit log in the statement that makes the change. */
+  readonly auditEntry?: AuditEntry | undefined;
+}
+
+/** An entry of the audit log. Unless `isStored` is set, it is appended after the operation. */
+export interface AuditEntry {
+  /** The entry's JSON, given what the operation will return. */
+  of(output: unknown): string;
+  isStored: boolean;
 }
 
 /** The id in the headers of a request; `undefined` unless it is printable and short, so that logs can contain it. */

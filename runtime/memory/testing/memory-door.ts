@@ -5,6 +5,7 @@ import type { Embed } from "../../llm/embeddings.ts";
 import { openBus } from "../../platform/bus.ts";
 import { sqlAccess } from "../../platform/database/nearest.ts";
 import { openVectors } from "../../platform/database/vectors.ts";
+import type { BoundOperation } from "../../platform/operation.ts";
 import { projectOperations } from "../../projects/operations.ts";
 import { type Door, noLog, openDoor } from "../../transports/http/testing/door.ts";
 import { createEmbedder, localEmbedder } from "../embedder.ts";
@@ -23,7 +24,12 @@ const dimension = 256;
 
 /** The memory, agent and project operations over an embedded database. */
 export async function openMemoryDoor(
-  doorOptions: { embed?: Embed; short?: MemoryStore; shortTtlSeconds?: number } = {},
+  doorOptions: {
+    embed?: Embed;
+    short?: MemoryStore;
+    shortTtlSeconds?: number;
+    wrap?: (operations: readonly BoundOperation[]) => BoundOperation[];
+  } = {},
 ): Promise<MemoryDoor> {
   let memory: Memory | undefined;
   const warnings: string[] = [];
@@ -47,7 +53,8 @@ export async function openMemoryDoor(
       warn: (message) => void warnings.push(message),
       intervalMs: 200,
     });
-    return [...memoryOperations(memory), ...agentOperations(bus), ...projectOperations(bus, async () => [])];
+    const operations = [...memoryOperations(memory), ...agentOperations(bus), ...projectOperations(bus, async () => [])];
+    return doorOptions.wrap?.(operations) ?? operations;
   });
   const close = async () => {
     await memory?.close();
