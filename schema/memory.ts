@@ -14,6 +14,8 @@ export const searchMode = z.enum(searchModes).meta({ id: "MemorySearchMode" });
 const maxKeyLength = 512;
 const maxContentBytes = 256 * 1024;
 const bytes = new TextEncoder();
+/** A UTF-16 unit takes at most three bytes, so most texts do not have to be encoded. */
+const fits = (text: string): boolean => text.length * 3 <= maxContentBytes || bytes.encode(text).length <= maxContentBytes;
 
 /** Any text that a URL path can carry: a memory is addressed as `/api/memory/:key`, percent-encoded. */
 export const memoryKey = z
@@ -26,20 +28,14 @@ export const memoryKey = z
 export const memoryContent = z
   .string()
   .min(1, "must not be empty")
-  .refine(
-    (content) => bytes.encode(content).length <= maxContentBytes,
-    `must have at most ${maxContentBytes} bytes in UTF-8 (256 KiB)`,
-  )
+  .refine(fits, `must have at most ${maxContentBytes} bytes in UTF-8 (256 KiB)`)
   .describe("Content of the memory, at most 256 KiB.");
 
 const taskId = z.string().min(1).max(128).describe("Id of the task execution, for the scope `task`.");
 const query = z
   .string()
   .refine((value) => value.trim() !== "", "must not be empty")
-  .refine(
-    (value) => bytes.encode(value).length <= maxContentBytes,
-    `must have at most ${maxContentBytes} bytes in UTF-8 (256 KiB)`,
-  );
+  .refine(fits, `must have at most ${maxContentBytes} bytes in UTF-8 (256 KiB)`);
 
 const sharedMembers = {
   key: z.string(),

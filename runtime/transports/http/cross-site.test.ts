@@ -38,6 +38,14 @@ describe("while there are no API keys", () => {
     ":8000",
   ])("the host %j is not", (host) => expect(asked({ host })).toMatch(/^Host: .*API_KEYS/));
 
+  test("a host is judged the same however many others were asked for before", () => {
+    for (let round = 0; round < 2; round++)
+      for (let n = 0; n < 150; n++) {
+        expect(asked({ host: `10.0.0.${n}:8000` })).toBeNull();
+        expect(asked({ host: `10.0.0.${n}.evil.example` })).toMatch(/^Host/);
+      }
+  });
+
   test.each(["http://127.0.0.1:8000", "https://127.0.0.1:8000", "http://localhost:8000", "http://[::1]:8000"])(
     "a page of %s may write",
     (origin) => expect(asked({ origin })).toBeNull(),

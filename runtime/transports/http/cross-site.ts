@@ -51,8 +51,24 @@ export function ambiguousHost(target: string, rawHeaders: readonly string[]): st
   return "The request target must be a path, or an address of the host that the Host header names.";
 }
 
+/** Most hosts that are remembered. */
+const maxHosts = 100;
+
+/** Remembers what is known of a host: clients use few, and every request names one. */
+function remembered(check: (host: string) => boolean): (host: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (host) => {
+    const before = known.get(host);
+    if (before !== undefined) return before;
+    if (known.size === maxHosts) known.clear();
+    const result = check(host);
+    known.set(host, result);
+    return result;
+  };
+}
+
 /** Whether a text is a host with an optional port and nothing else, so that it can be part of a URL. */
-export const isAuthority = (text: string): boolean => nameOf(text.trim()) !== null && URL.canParse(`http://${text.trim()}`);
+export const isAuthority = remembered((text) => nameOf(text.trim()) !== null && URL.canParse(`http://${text.trim()}`));
 
 /** The path as the routes see it, `null` if the target has none: `/webhook/%2e%2e/api/agents` is `/api/agents`. */
 export function pathOf(target: string): string | null {
@@ -84,8 +100,11 @@ function isSafeHost(host: string, allowed: ReadonlySet<string>): boolean {
   const name = nameOf(host);
   if (name === null) return false;
   const single = !name.includes(".") && !name.includes(":");
-  return single || parseAddress(name) !== null || isLocalName(name) || allowed.has(name);
+  return single || isOutsideDns(name) || allowed.has(name);
 }
+
+/** Whether no DNS server decides where a name leads: it is an address or a name of this machine. */
+const isOutsideDns = remembered((name) => parseAddress(name) !== null || isLocalName(name));
 
 /** Browsers always resolve names below `localhost` to this machine. */
 const isLocalName = (name: string): boolean => name === "localhost" || name.endsWith(".localhost") || isLoopback(name);

@@ -39,8 +39,10 @@ export function placesOf(op: Operation): Places {
 /** Collects an operation's input from the path, the query and the body. */
 export async function readInput(c: HonoContext, op: Operation, places: Places, limits: BodyLimits): Promise<unknown> {
   const input: Record<string, unknown> = {};
-  const put = (name: string, value: unknown) =>
-    Object.defineProperty(input, name, { value, enumerable: true, configurable: true, writable: true });
+  // The names are those of the operation's schema, so none is `__proto__`.
+  const put = (name: string, value: unknown) => {
+    input[name] = value;
+  };
   if (places.body.length > 0) {
     const body = await readObject(c, places, limits);
     if (hasTrial(op))
