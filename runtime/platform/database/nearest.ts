@@ -62,7 +62,7 @@ async function openSession(database: Database, settings: Record<string, string>)
 }
 
 /**
- * The statement counts the rows that match the filter, and chooses between the vector index and comparing all of them. The
+ * The statement finds out whether many rows match the filter, and chooses between the vector index and comparing all of them. The
  * planner cannot choose, because it does not know the cost of reading vectors, which are stored out of line. So the settings
  * discourage sorting and sequential scans, and one plan is used for all values.
  */
@@ -86,7 +86,7 @@ function parametersOf(query: VectorQuery) {
 function nearestStatement(query: VectorQuery, column: VectorColumn): SqlStatement {
   const { table, columns, anyOf } = query;
   const { values, add } = parametersOf(query);
-  const distance = `embedding ${column.operator} ${add(toSql([...query.vector]) as string)}::${column.type}`;
+  const distance = `embedding ${column.operator} ${add(toSql(query.vector as number[]) as string)}::${column.type}`;
   const limit = `${add(query.limit)}::int`;
   const filter = anyOf ? (anyOf.length === 0 ? "false" : `(${anyOf.join(" or ")})`) : "true";
   const rows = (and: string) =>
@@ -105,7 +105,7 @@ function nearestStatement(query: VectorQuery, column: VectorColumn): SqlStatemen
   else {
     const ofTable = `greatest(${minRowsForIndex}, 1.5 * sqrt(${limit} * greatest(reltuples, 0)))::int as n from pg_class where oid = '${table}'::regclass`;
     parts = `bound as materialized (select ${anyOf ? ofTable : `${minRowsForIndex} as n`}),
-      size as materialized (select ${(anyOf ?? ["true"]).map((one) => countRows(table, one)).join(" + ") || "0"} > n as large from bound),
+      size as materialized (select ${hasMoreRows(table, anyOf ?? ["true"], "(select n from bound)")} as large),
       near as materialized (${byIndex(" and (select large from size)")}),
       every as materialized (${compareAll(` and (select count(*) from near) < ${limit}`)}),
       found as materialized (select * from near where (select count(*) from near) >= ${limit} union all select * from every)`;
@@ -113,8 +113,12 @@ function nearestStatement(query: VectorQuery, column: VectorColumn): SqlStatemen
   return { text: `with ${parts} ${query.answer ?? "select * from found order by distance, id"}`, parameters: values };
 }
 
-const countRows = (table: string, condition: string): string =>
-  `(select count(*) from (select 1 from ${table} where ${condition} limit (select n + 1 from bound)) counted)`;
+/** Whether the conditions select more rows; a row counts once for each that it satisfies. Skipping rows is cheaper than counting them. */
+function hasMoreRows(table: string, anyOf: readonly string[], most: string): string {
+  if (anyOf.length === 0) return "false";
+  const rows = anyOf.map((condition) => `select 1 from ${table} where ${condition}`).join(" union all ");
+  return `exists (select 1 from (${rows}) rows offset ${most} limit 1)`;
+}
 
 /** The capability `sql`: the pool behind a plugin's statements. */
 export const sqlAccess = (sql: Sql, nearest: FindNearest): SqlAccess => ({
