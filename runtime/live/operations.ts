@@ -16,14 +16,23 @@ let open = 0;
 export const liveOperations: BoundOperation[] = [
   handle(live.ofExecution, async ({ id, seconds }, { sql, signal, last_event_id }) => {
     if (!(await findLive(sql, id))) throw problem("not_found", `There is no task execution ${id}.`);
-    return new Events(countStream(followExecution(sql, id, Number.parseInt(last_event_id ?? "-1", 10), until(signal, seconds))));
+    return new Events(countStream(followExecution(sql, id, stepIn(last_event_id), until(signal, seconds))));
   }),
   handle(
     live.ofService,
     async ({ seconds }, { sql, signal, last_event_id }) =>
-      new Events(countStream(followService(sql, Date.parse(last_event_id ?? ""), until(signal, seconds)))),
+      new Events(countStream(followService(sql, timeIn(last_event_id), until(signal, seconds)))),
   ),
 ];
+
+/** The number of a step in `Last-Event-ID`; -1 if it is none. */
+const stepIn = (lastEventId = ""): number => (/^\d{1,9}$/.test(lastEventId) ? Number(lastEventId) : -1);
+
+/** The time in `Last-Event-ID`, in milliseconds; `NaN` if it is none of this service, such as one before 1970. */
+function timeIn(lastEventId = ""): number {
+  const ms = /^\d{4}-\d\d-\d\dT/.test(lastEventId) ? Date.parse(lastEventId) : Number.NaN;
+  return ms >= 0 ? ms : Number.NaN;
+}
 
 const until = (signal: AbortSignal, seconds: number) => AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
 
@@ -58,7 +67,7 @@ const eventOf = ({ data }: Change, id: string): ServerEvent => ({ event: data.st
 async function* followExecution(sql: Sql, id: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
   const feed = feedOf(sql);
   const stream = feed.open(id);
-  let lastSeq = Number.isInteger(after) ? after : -1;
+  let lastSeq = after;
   const states = new Map<number, string>();
   let endChange: Change | undefined;
   function* eventsOf(change: Change): Generator<ServerEvent> {

@@ -90,6 +90,20 @@ test("every open stream is sent why a post failed", async () => {
   world.tracker.clearFaults();
 }, 60_000);
 
+test("a stream whose last event is none of this service begins anew", async () => {
+  const id = await started(4);
+  const path = `/api/task-executions/${id}/events`;
+  const all = steps(await streamed(path));
+  for (const lastEventId of ["99999999999999999999", "-5", "1;2", "x"]) {
+    const again = steps(await streamed(path, lastEventId));
+    expect([lastEventId, again]).toEqual([lastEventId, expect.arrayContaining(all)]);
+  }
+  for (const lastEventId of ["+275760-09-13T00:00:00.000Z", "0000-01-01T00:00:00Z", "5", "x"]) {
+    const text = await (await open("/api/events?seconds=1", lastEventId)).text();
+    expect([lastEventId, text]).toEqual([lastEventId, expect.not.stringContaining("event: error")]);
+  }
+});
+
 test("an execution that does not exist", async () => {
   expectRefused(
     await world.service.get("/api/task-executions/00000000-0000-7000-8000-000000000000/events"),
