@@ -96,12 +96,15 @@ export function newestText(
 
 const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_-]/u.test(character);
 
-/** Whether a text mentions `@name`, ignoring case, and not as a part of a longer name. */
+/** Whether a text mentions `@name`, ignoring case, and not as a part of a longer name. Underscores around it can be emphasis: `_@name_`. */
 export function mentions(text: string, mention: string): boolean {
   const name = mention.replace(/^@?/, "@").toLowerCase();
   const lower = text.toLowerCase();
   for (let at = lower.indexOf(name); at !== -1; at = lower.indexOf(name, at + 1)) {
-    if (!isWord(lower[at - 1]) && !isWord(lower[at + name.length])) return true;
+    let [before, after] = [at - 1, at + name.length];
+    while (lower[before] === "_") before--;
+    while (lower[after] === "_") after++;
+    if (!isWord(lower[before]) && !isWord(lower[after])) return true;
   }
   return false;
 }

@@ -75,8 +75,10 @@ test("conditions: all must hold, and each says why it does not", () => {
 });
 
 test("a mention is a whole word; labels are found wherever a platform puts them", () => {
-  for (const text of ["@bot", "hey @Bot, go", "(@bot)", "@bots and @bot."]) expect(mentions(text, "bot")).toBe(true);
-  for (const text of ["bot", "@bots", "me@bot.example", "@bot-2", ""]) expect(mentions(text, "@bot")).toBe(false);
+  for (const text of ["@bot", "hey @Bot, go", "(@bot)", "@bots and @bot.", "_@bot_ look", "_ask @bot_"])
+    expect(mentions(text, "bot")).toBe(true);
+  for (const text of ["bot", "@bots", "me@bot.example", "@bot-2", "a_@bot", "@bot_2", "@bot__x", ""])
+    expect(mentions(text, "@bot")).toBe(false);
   const payload = {
     label: { name: "removed" },
     object_attributes: { labels: [{ title: "two" }] },
