@@ -120,14 +120,14 @@ async function recentFailures({ failed_last_hour }: Queue, now: string): Promise
   const recent = await ask<Executions>(listExecutions, { state: "failed", finished_from, limit: maxRows });
   const groups = Map.groupBy(recent, ({ error }) => failureKind(error ?? "no error is stored"));
   const shown = largestFirst(groups);
-  const others = groups.size - shown.length;
+  const others = recent.filter((one) => !shown.some(([, rows]) => rows.includes(one)));
   const lines = shown.map(
     ([kind, rows]) =>
       `Failed in the last hour: ${sizeOf(rows, recent.length)} × "${rows[0]?.error ?? kind}", most recently on ${rows[0]?.subject ?? "no issue"}`,
   );
   return [
     ...lines,
-    ...(others > 0 ? [`Failed in the last hour with other errors: ${rowsIn(groups) - rowsIn(new Map(shown))}`] : []),
+    ...(others.length > 0 ? [`Failed in the last hour with other errors: ${sizeOf(others, recent.length)}`] : []),
     `To list them: signalbox runs --state failed --finished-from ${finished_from}. To restart them together: signalbox task-executions bulk --help`,
   ];
 }

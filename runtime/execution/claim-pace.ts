@@ -6,8 +6,8 @@ const gatherMs = 5;
 const maxGathered = 32;
 /** From this number of running executions on, a worker is busy. */
 const busyExecutions = 32;
-/** Time between two claims of a busy worker: this many times what the last one took, and at most so many milliseconds. */
-const claimInterval = { times: 4, maxMs: 20 };
+/** Pause between two claims of a busy worker: this many times what the last one took, and at most so many milliseconds. */
+const claimPause = { times: 3, maxMs: 20 };
 
 export const isBusy = (running: number): boolean => running >= busyExecutions;
 
@@ -18,8 +18,8 @@ export class ClaimPace {
   #isFull = false;
   /** When the last claim was sent, by `performance.now()`. */
   #claimedAt = Number.NEGATIVE_INFINITY;
-  /** Duration of the last claim, in milliseconds. */
-  #tookMs = 0;
+  /** When a busy worker may claim again. */
+  #pausedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(concurrency: number) {
     this.#concurrency = concurrency;
@@ -34,15 +34,15 @@ export class ClaimPace {
   /** Call it after a claim. */
   recordClaim(isFull: boolean): void {
     this.#isFull = isFull;
-    this.#tookMs = performance.now() - this.#claimedAt;
+    const now = performance.now();
+    this.#pausedUntil = now + Math.min(claimPause.maxMs, claimPause.times * (now - this.#claimedAt));
   }
 
   /** How long the next claim waits for more free slots, if it would take few, or for the time of a busy worker, in milliseconds. */
   waitMs(running: number): number {
     const free = this.#concurrency - running;
     const isShort = this.#isFull && free > 0 && free < Math.min(maxGathered, Math.floor(this.#concurrency / 4));
-    const intervalMs = Math.min(claimInterval.maxMs, claimInterval.times * this.#tookMs);
-    const untilNextMs = isBusy(running) ? this.#claimedAt + intervalMs - performance.now() : 0;
-    return Math.max(isShort ? gatherMs : 0, untilNextMs);
+    const pauseMs = isBusy(running) ? this.#pausedUntil - performance.now() : 0;
+    return Math.max(isShort ? gatherMs : 0, pauseMs);
   }
 }

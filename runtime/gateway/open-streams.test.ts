@@ -64,6 +64,25 @@ test("an announcement without an answer ends the streams that wait for it, and t
   await bus.close();
 });
 
+test("a stream that could not be announced does not wait until its end is announced", async () => {
+  const bus = await openBus(door.database, noLog);
+  const end = Promise.withResolvers<void>();
+  let isFirst = true;
+  bus.on("streams", () => {
+    if (!isFirst) return end.promise;
+    isFirst = false;
+    throw new Error("the database went away");
+  });
+  // Longer than the test may take.
+  const streams = new OpenStreams({ sql: door.sql, bus, log: noLog, leaseSeconds: 30, keys: [], publishMs: 600_000 });
+  const receive = streams.receive(session, 1, new AbortController().signal);
+  await expect(receive.next()).rejects.toThrow("the database went away");
+  expect(await door.sql`select 1 from agent_streams`).toHaveLength(0);
+  end.resolve();
+  await streams.close();
+  await bus.close();
+});
+
 test("an agent whose first streams begin at the same moment is announced", async () => {
   const bus = await openBus(door.database, noLog);
   let told = 0;

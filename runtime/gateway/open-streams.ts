@@ -48,21 +48,26 @@ export class OpenStreams {
   async *receive(session: queries.Session, maxInFlight: number, signal: AbortSignal): AsyncGenerator<queries.AssignedExecution> {
     const stream = new TaskStream(newId(), session, maxInFlight);
     const agent = await this.#join(stream);
+    let isAnnounced = false;
     try {
       // If this fails, the stream must be closed, because other replicas would offer it nothing.
       await agent.announced();
+      isAnnounced = true;
       agent.startRound();
       yield* stream.executions(signal);
     } finally {
-      const left = this.#leave(agent, stream);
-      this.#leaving.add(left);
-      await left.finally(() => this.#leaving.delete(left));
+      await this.#untilClose(this.#leave(agent, stream, isAnnounced));
     }
   }
 
   /** Waits until the tasks of ended streams are back in the queue. */
   async close(): Promise<void> {
     await Promise.all([this.#sweeps.stop(), ...this.#leaving]);
+  }
+
+  async #untilClose(leaving: Promise<void>): Promise<void> {
+    this.#leaving.add(leaving);
+    await leaving.finally(() => this.#leaving.delete(leaving));
   }
 
   #finished(executionId: string): void {
@@ -91,13 +96,14 @@ export class OpenStreams {
     return agent;
   }
 
-  async #leave(agent: AgentStreams, stream: TaskStream): Promise<void> {
+  async #leave(agent: AgentStreams, stream: TaskStream, isAnnounced: boolean): Promise<void> {
     agent.streams.delete(stream.id);
     if (agent.streams.size === 0 && this.#agents.get(agent.agentId) === agent) this.#agents.delete(agent.agentId);
-    await this.#release(agent, stream.id);
+    await this.#release(agent, stream.id, isAnnounced);
   }
 
-  async #release(agent: AgentStreams, streamId: string): Promise<void> {
+  /** `isAnnounced`: otherwise the replicas may not be reachable, so the caller does not wait until they know the end of the stream. */
+  async #release(agent: AgentStreams, streamId: string, isAnnounced = true): Promise<void> {
     const { sql, log } = this.#options;
     const onLate = (error: unknown) =>
       log.warn("failed to announce that a stream has ended; the other replicas find out within seconds", {
@@ -107,7 +113,10 @@ export class OpenStreams {
     try {
       const released = await queries.releaseStream(sql, streamId, agent.agentId);
       // Runs first, so that no execution is offered to an agent that has disconnected.
-      if (agent.streams.size === 0) await this.#publish("streams").catch(onLate);
+      if (agent.streams.size === 0) {
+        const told = this.#untilClose(this.#publish("streams").catch(onLate));
+        if (isAnnounced) await told;
+      }
       if (released) await this.#publish("queue").catch(onLate);
     } catch (error) {
       log.warn("failed to return a stream's tasks to the queue; their leases will expire", { agent_id: agent.agentId, error });

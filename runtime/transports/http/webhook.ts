@@ -28,8 +28,8 @@ interface WebhookOptions {
 const prefix = "/webhook/";
 
 /**
- * How many webhooks are verified and parsed in one turn of the event loop, which takes each about a quarter of a millisecond. Runs need several
- * turns for each of their requests, so without it, many webhooks at once would slow them down.
+ * How many webhooks are verified and parsed in one turn of the event loop. Each takes about a quarter of a millisecond. A run needs
+ * several turns for each of its requests, so without this limit, many webhooks at once would slow down every run.
  */
 const perTurn = 16;
 
