@@ -4,6 +4,7 @@ export { cutMarkdown, openFence } from "./cut-markdown.ts";
 export { ifCode, PluginError, type PluginErrorCode, type PluginErrorShape, pluginErrorCodes } from "./errors.ts";
 export { factList, oneLine, sections } from "./event-text.ts";
 export { fetchOnce } from "./fetch-once.ts";
+export { isHiddenElement, isUnseenColour } from "./hidden-elements.ts";
 export { type HttpClient, type HttpClientOptions, type HttpRequest, type HttpResponse, httpClient } from "./http-client.ts";
 export { fetchError, rateLimitOf, redact, redirectError, retryAfterMs, statusError } from "./http-errors.ts";
 export { IncomingBacklog, maxIncomingBytes } from "./incoming-backlog.ts";

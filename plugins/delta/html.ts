@@ -1,3 +1,4 @@
+import { isHiddenElement } from "@signalbox/sdk";
 import type { Element, Root as HtmlRoot, RootContent } from "hast";
 import { fromHtml } from "hast-util-from-html";
 import { defaultSchema, sanitize } from "hast-util-sanitize";
@@ -70,12 +71,14 @@ export function htmlToMarkdown(html: string): string {
   return toMarkdown(root, { extensions, bullet: "-", rule: "-", fences: true }).trim();
 }
 
-const hidingStyle = /(?:^|;)(?:display:none|visibility:hidden|opacity:0(?!\.\d)|font-size:0)/;
-
 /** Whether an element is invisible to people, so its text is not part of what they wrote. */
-const isHidden = ({ properties: { hidden, style } }: Element): boolean =>
-  (hidden !== undefined && hidden !== false) ||
-  (typeof style === "string" && hidingStyle.test(style.toLowerCase().replace(/\s/g, "")));
+const isHidden = ({ tagName, properties }: Element): boolean =>
+  isHiddenElement(
+    tagName,
+    Object.entries(properties).flatMap(([name, value]) =>
+      value === false || value === undefined || value === null ? [] : [[name, String(value)] as const],
+    ),
+  );
 
 /** Turns the platform's mention elements into text, removes hidden elements, and limits the size of cells. */
 function mentions(node: RootContent, parent: HtmlRoot | Element, depth: number): void {

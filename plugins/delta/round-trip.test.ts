@@ -109,6 +109,12 @@ describe("the platform's HTML", () => {
     );
   });
 
+  test("what readers do not see is left out", () => {
+    const html =
+      '<p>a</p><p style="display:none">x</p><p hidden>x</p><style>x</style><p>b <span style="color: #FFF">x</span><font color="white">x</font>c</p>';
+    expect(htmlToMarkdown(html)).toBe("a\n\nb c");
+  });
+
   test("reads what the platform's own editor writes", () => {
     const html =
       '<p class="editor-paragraph-block">Hi <mention-component entity_identifier="u-1" entity_name="user_mention" label="ann"></mention-component></p><ul data-type="taskList"><li data-checked="true"><p>done</p></li></ul><script>x</script><image-component src="1"></image-component>';

@@ -1,4 +1,4 @@
-import { sanitizeText, stringAt, valueAt } from "@signalbox/sdk";
+import { isUnseenColour, sanitizeText, stringAt, valueAt } from "@signalbox/sdk";
 import type { BlockContent, ListItem, PhrasingContent, Root, RootContent, TableRow } from "mdast";
 import { boxOf } from "./list-box.ts";
 import { maxDepth, writeMarkdown } from "./markdown.ts";
@@ -145,7 +145,9 @@ function phrase(node: unknown, depth: number): PhrasingContent[] {
   const text = valueAt(node, "text");
   switch (valueAt(node, "type")) {
     case "text":
-      return typeof text === "string" && text !== "" ? [applyMarks(sanitizeText(text), valueAt(node, "marks"))] : [];
+      return typeof text === "string" && text !== "" && !isUnseen(valueAt(node, "marks"))
+        ? [applyMarks(sanitizeText(text), valueAt(node, "marks"))]
+        : [];
     case "hardBreak":
       return [{ type: "break" }];
     case "mention": {
@@ -175,6 +177,15 @@ function phrase(node: unknown, depth: number): PhrasingContent[] {
     default:
       return phrases(node, depth);
   }
+}
+
+/** Whether readers do not see a text, because it is white without a background of another colour. */
+function isUnseen(marks: unknown): boolean {
+  const isWhite = (type: string) => (mark: unknown) =>
+    valueAt(mark, "type") === type && isUnseenColour(stringAt(mark, ["attrs", "color"], 50) ?? "");
+  const list = Array.isArray(marks) ? marks : [];
+  const backgrounds = list.filter((mark) => valueAt(mark, "type") === "backgroundColor");
+  return list.some(isWhite("textColor")) && backgrounds.every(isWhite("backgroundColor"));
 }
 
 const words = (value: string | null): PhrasingContent[] => (value === null ? [] : [{ type: "text", value }]);

@@ -122,6 +122,22 @@ describe("Cloud's documents", () => {
     );
   });
 
+  test("white text is left out, unless it has a background", () => {
+    const text = (value: string, ...marks: [type: string, color: string][]) => ({
+      type: "text",
+      text: value,
+      marks: marks.map(([type, color]) => ({ type, attrs: { color } })),
+    });
+    const content = [
+      text("a "),
+      text("x", ["textColor", "#ffffff"]),
+      text("x", ["textColor", "#FFF"], ["backgroundColor", "#ffffff"]),
+      text("b", ["textColor", "#ffffff"], ["backgroundColor", "#000000"]),
+      text(" c", ["textColor", "#ff0000"]),
+    ];
+    expect(adfToMarkdown({ type: "doc", version: 1, content: [{ type: "paragraph", content }] })).toBe("a b c");
+  });
+
   test("reads any JSON and any depth", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => void adfToMarkdown(value)),

@@ -123,6 +123,20 @@ describe("Server's wiki markup", () => {
 });
 
 test.each([
+  ["a {color:white}x{color}b {color:#FFFFFF}x *x*\n\nx{color}c", "a b c"],
+  ["{color:red}a {color:white}x{color} b{color}", "a b"],
+  ["{color:white}x {color:red}x{color} x{color}a", "a"],
+  ["{code}{color:white}a{color}{code}", "```\n{color:white}a{color}\n```"],
+  ["{panel:bgColor=#000}{color:white}a{color}{panel}", "> a"],
+  ["{panel:bgColor=#fff}a{color:white}x{color}{panel}", "> a"],
+  ["{color:white}a", "a"],
+  ["\\{color:white}a{color}", "{color:white}a"],
+])("of %j, readers see what the Markdown contains", (wiki, markdown) => {
+  expect(wikiToMarkdown(wiki).replace(/ {2,}/g, " ")).toBe(markdown);
+});
+
+test.each([
+  ["many colours", () => wikiToMarkdown(`${"{color:white}".repeat(40_000)}a${"{color}".repeat(40_000)}`) || "nothing"],
   ["spaces, to wiki markup", () => markdownToWiki(`a${" ".repeat(1 << 20)}b`)],
   ["spaces, to a document", () => markdownToAdf(`a${" ".repeat(1 << 20)}b`)],
   ["a URL that ends in points", () => wikiToMarkdown(`http://a${".".repeat(1 << 20)}b`)],

@@ -2,6 +2,7 @@ import { sanitizeText } from "@signalbox/sdk";
 import type { BlockContent, ListItem, PhrasingContent, Root, TableRow } from "mdast";
 import { boxOf } from "./list-box.ts";
 import { maxDepth, writeMarkdown } from "./markdown.ts";
+import { withoutUnseenText } from "./unseen-text.ts";
 import { wikiPhrases } from "./wiki-phrases.ts";
 
 /**
@@ -9,7 +10,7 @@ import { wikiPhrases } from "./wiki-phrases.ts";
  * markup is text. Its time may grow with the square of the input, so run it in a worker thread.
  */
 export function wikiToMarkdown(wiki: string): string {
-  const text = sanitizeText(wiki).replace(/\r\n?/g, "\n");
+  const text = withoutUnseenText(sanitizeText(wiki).replace(/\r\n?/g, "\n"));
   const root: Root = { type: "root", children: blocks(text, 0) };
   return writeMarkdown(root);
 }

@@ -35,6 +35,16 @@ test.each([
   ],
   ["<style>p{}</style><p>a<br/>b</p><hr/>", "a\nb\n\n---"],
   ["<blockquote><p>a</p><p>b</p></blockquote>", "> a\n> \n> b"],
+  // What readers do not see is left out.
+  [
+    '<p>a</p><p style="display: none">x</p><p hidden="hidden">x</p><p>b <span style="color: rgb(255,255,255);">x</span>c</p>',
+    "a\n\nb c",
+  ],
+  ['<p style="background-color: #fff">a <span style="color: white">x <b>x</b></span></p>', "a"],
+  [
+    '<table><tbody><tr><th data-highlight-colour="#0747a6"><span style="color: #ffffff">A</span></th></tr></tbody></table>',
+    "| A |\n| --- |",
+  ],
 ])("%s", (storage, markdown) => {
   expect(storageToMarkdown(storage).replace(/ +$/gm, "")).toBe(markdown.replace(/ +$/gm, ""));
 });

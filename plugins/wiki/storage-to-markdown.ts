@@ -1,4 +1,4 @@
-import { sanitizeText } from "@signalbox/sdk";
+import { isHiddenElement, isUnseenColour, sanitizeText } from "@signalbox/sdk";
 import { Parser } from "htmlparser2";
 import { type Attributes, isDropped, render, startsBlock } from "./elements.ts";
 
@@ -7,6 +7,10 @@ interface Frame {
   readonly name: string;
   readonly attributes: Attributes;
   readonly parameters: Map<string, string>;
+  /** Readers do not see it. */
+  readonly dropped: boolean;
+  /** It has a background, or is inside of an element with one. */
+  readonly onColour: boolean;
   text: string;
 }
 
@@ -19,7 +23,7 @@ const keepsSpace = new Set(["pre", "ac:plain-text-body", "ac:plain-text-link-bod
  * Never throws, whatever the input is.
  */
 export function storageToMarkdown(storage: string): string {
-  const stack: Frame[] = [{ name: "", attributes: {}, parameters: new Map(), text: "" }];
+  const stack: Frame[] = [{ name: "", attributes: {}, parameters: new Map(), dropped: false, onColour: false, text: "" }];
   let ignored = 0;
   let dropping = 0;
   let preserved = 0;
@@ -31,9 +35,11 @@ export function storageToMarkdown(storage: string): string {
           ignored++;
           return;
         }
-        if (isDropped(name)) dropping++;
+        const onColour = top().onColour || hasBackground(attributes);
+        const dropped = isDropped(name) || isHiddenElement(name, Object.entries(attributes), { onColour });
+        if (dropped) dropping++;
         if (keepsSpace.has(name)) preserved++;
-        stack.push({ name, attributes, parameters: new Map(), text: "" });
+        stack.push({ name, attributes, parameters: new Map(), dropped, onColour, text: "" });
       },
       ontext: (text) => {
         if (dropping > 0) return;
@@ -48,11 +54,11 @@ export function storageToMarkdown(storage: string): string {
         // The parser also reports the end of an unfinished tag at the end of the input, which it never opened.
         if (stack.length === 1 || top().name !== name) return;
         const frame = stack.pop() as Frame;
-        if (isDropped(frame.name)) {
+        if (keepsSpace.has(frame.name)) preserved--;
+        if (frame.dropped) {
           dropping--;
           return;
         }
-        if (keepsSpace.has(frame.name)) preserved--;
         close(frame, top());
       },
     },
@@ -60,6 +66,12 @@ export function storageToMarkdown(storage: string): string {
   );
   parser.end(storage);
   return sanitizeText(tidy(top().text));
+}
+
+/** Whether an element has a background on which white text can be seen. */
+function hasBackground({ style = "", "data-highlight-colour": highlight }: Attributes): boolean {
+  const colour = highlight ?? /background(?:-color)?:([^;]*)/i.exec(style)?.[1];
+  return colour !== undefined && !isUnseenColour(colour) && !/^\s*(?:none|inherit|initial|unset)/i.test(colour);
 }
 
 function close(frame: Frame, parent: Frame): void {

@@ -1,25 +1,12 @@
+import { isHiddenElement } from "@signalbox/sdk";
 import type { Tag } from "./html-tag.ts";
 
-/** Elements whose content no page shows. */
-const hiddenElements = new Set(
-  "script style template noscript iframe object applet svg math head title datalist noembed noframes".split(" "),
-);
-/** Styles, without spaces, that hide an element. */
-const unseenStyle =
-  /(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|opacity:0?\.?0*(?![.\d])|font-size:0|font:0|(?:max-)?(?:height|width):0(?![.\d]*[1-9])|color:(?:transparent|white|#fff\b|#ffffff|rgba?\(255,255,255)|text-indent:-\d{3}|(?:left|top|right|bottom):-\d{3}|clip:rect\(0|clip-path:inset\((?:50|100)%|transform:scale\(0\))/;
-
 /** Whether readers do not see an element. */
-export function isHidden({ name, attributes }: Tag): boolean {
-  if (hiddenElements.has(name)) return true;
-  if (attributes.length === 0) return false;
-  return attributes.some((attribute) => {
-    const value = (attribute.value ?? "").toLowerCase();
-    if (attribute.name === "hidden") return true;
-    if (attribute.name === "type") return name === "input" && value === "hidden";
-    if (attribute.name === "color") return name === "font" && /^(?:white|#fff(?:fff)?|transparent)$/.test(value.trim());
-    return attribute.name === "style" && unseenStyle.test(value.replace(/\/\*[\s\S]{0,200}?\*\/|\s|\\/g, ""));
-  });
-}
+export const isHidden = ({ name, attributes }: Tag): boolean =>
+  isHiddenElement(
+    name,
+    attributes.map((attribute) => [attribute.name, attribute.value ?? ""]),
+  );
 
 /** Attributes that change the visible content or the target of a link. Readers do not see the text of all others. */
 const shownElements = new Set(

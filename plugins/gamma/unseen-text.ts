@@ -1,0 +1,50 @@
+import { isUnseenColour } from "@signalbox/sdk";
+
+const token = /\\.|\{(color|code|noformat|panel)(?::([^}\n]{0,500}))?\}/gis;
+
+/** Wiki markup without the text that readers do not see, because it is white. Code, and panels with a background, are kept. */
+export function withoutUnseenText(wiki: string): string {
+  if (!/\{color:/i.test(wiki)) return wiki;
+  const lower = wiki.toLowerCase();
+  const unclosed = new Set<string>();
+  const colours: { readonly from: number; readonly isUnseen: boolean }[] = [];
+  const ranges: [from: number, to: number][] = [];
+  let onColour = false;
+  token.lastIndex = 0;
+  for (let found = token.exec(wiki); found; found = token.exec(wiki)) {
+    const name = (found[1] ?? "").toLowerCase();
+    const parameters = found[2];
+    if (name === "code" || name === "noformat") token.lastIndex = endOfCode(lower, name, token.lastIndex, unclosed);
+    else if (name === "panel") onColour = hasBackground(parameters ?? "");
+    else if (name === "color" && parameters !== undefined)
+      colours.push({ from: found.index, isUnseen: !onColour && isUnseenColour(parameters) });
+    else if (name === "color") {
+      const colour = colours.pop();
+      if (colour?.isUnseen) ranges.push([colour.from, token.lastIndex]);
+    }
+  }
+  return without(wiki, ranges);
+}
+
+function hasBackground(parameters: string): boolean {
+  const colour = /\bbgcolor=([^|]*)/i.exec(parameters)?.[1];
+  return colour !== undefined && !isUnseenColour(colour);
+}
+
+/** Position after a block of code whose content begins at `from`. */
+function endOfCode(lower: string, name: string, from: number, unclosed: Set<string>): number {
+  const end = unclosed.has(name) ? -1 : lower.indexOf(`{${name}}`, from);
+  if (end < 0) unclosed.add(name);
+  return end < 0 ? from : end + name.length + 2;
+}
+
+/** A range may contain earlier ones. */
+function without(text: string, ranges: readonly [number, number][]): string {
+  const kept: string[] = [];
+  let at = 0;
+  for (const [from, to] of ranges.toSorted(([a], [b]) => a - b)) {
+    if (from >= at) kept.push(text.slice(at, from));
+    at = Math.max(at, to);
+  }
+  return kept.join("") + text.slice(at);
+}
