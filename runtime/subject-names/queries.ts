@@ -38,13 +38,15 @@ export async function findMeant(sql: Queryable, text: string, sources: Iterable<
 }
 
 /**
- * The same subject with its project, if an execution on its issue knows it. Only for an issue whose id belongs to no other one; its
- * length is that of the partial index.
+ * The same subject with its project, if an execution on its issue knows it that webhooks of the same path started: whoever knows the
+ * secret of another path could otherwise choose the project. Only for an issue whose id belongs to no other one; its length is that of
+ * the partial index.
  */
-export async function findNamed(sql: Queryable, source: string, { issue }: Subject): Promise<Subject | null> {
+export async function findNamed(sql: Queryable, source: string, slug: string, { issue }: Subject): Promise<Subject | null> {
   if (!isUniqueIssue(issue)) return null;
   const [known] = await sql<{ project: string }[]>`
     select project from task_executions
-    where length(issue) = 36 and issue = ${issue} and source = ${source} and project <> ${unknownProject} order by id desc limit 1`;
+    where length(issue) = 36 and issue = ${issue} and source = ${source} and slug = ${slug} and project <> ${unknownProject}
+    order by id desc limit 1`;
   return known ? { project: known.project, issue } : null;
 }

@@ -98,7 +98,7 @@ const isDecision = (name: CommandName): boolean => name === "approve" || name ==
 export const needsStanding = ({ name }: Command, author: EventAuthor | null | undefined): boolean =>
   author?.standing === "unknown" && isDecision(name);
 
-/** Whether the command waits for the name of its issue, of which the payload contains only an id. */
+/** Whether the payload of an event contains only an id of its issue, so that its project or key must be looked up. */
 export const needsName = (subject: Subject | null): boolean => subject?.project === unknownProject;
 
 /** Why a command waits for what is looked up at the platform. */

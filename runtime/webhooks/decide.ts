@@ -42,6 +42,13 @@ const closes = ({ event, origin }: IncomingEvent, triggers: readonly string[], r
   event.subject !== null &&
   (event.closes ?? triggers.some((one) => closingEvents.has(one)));
 
+/** Whether an event that is not discarded may cancel runs or start tasks, before its webhook mappings are evaluated. */
+export function mayCloseOrStart(incoming: IncomingEvent, { routing }: Pick<DecisionDeps, "routing">): boolean {
+  const { triggers } = triggersOf(incoming, null, incoming.triggers ?? [], routing);
+  const starts = incoming.matching !== undefined || triggers.some((one) => routing.tasksOf(one).tasks.length > 0);
+  return starts || replayOptions(incoming.origin)?.task_id !== undefined || closes(incoming, triggers, null);
+}
+
 /** Decides which tasks an event starts, or why it starts none, and warns of mappings to tasks that do not exist. */
 export function decide(incoming: IdentifiedEvent, refused: string | null, named: readonly string[], deps: DecisionDeps): Arrival {
   const { event } = incoming;

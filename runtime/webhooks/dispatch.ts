@@ -60,7 +60,8 @@ export class Dispatcher {
 
   /** Decides which tasks an event starts and stores the event with its executions. Resolves once they are durable. */
   async accept(received: IncomingEvent): Promise<Receipt> {
-    const webhook = await withProject(this.#options.sql, received);
+    const { sql, routing, carryOut } = this.#options;
+    const webhook = await withProject(sql, received, { routing, hasCommands: carryOut !== null });
     const incoming = { ...webhook, id: webhook.id ?? newId(), traceparent: validTraceparent(webhook.traceparent) };
     const attributes = {
       [ownAttributes.event]: incoming.id,

@@ -50,7 +50,7 @@ export const explainOperation = (deps: ExplainDeps): BoundOperation =>
  */
 async function explainWebhook(input: Input<typeof explain>, sql: Sql, deps: ExplainDeps): Promise<Explanation> {
   const { incoming: received, checks: ofPath } = await readWebhook(input, deps);
-  const incoming = await withProject(sql, received);
+  const incoming = await withProject(sql, received, deps);
   const { source, event } = incoming;
   const { discarded, command, refusal } = commandIn(incoming, deps.hasCommands);
   const refused = discarded ?? refusal;

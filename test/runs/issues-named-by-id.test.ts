@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allText } from "../../examples/demo/chat.ts";
 import { type Model, startModel } from "../../examples/demo/model.ts";
-import { project } from "../../plugins/delta/test-tracker.ts";
+import { project, workspace } from "../../plugins/delta/test-tracker.ts";
 import { ann } from "../harness/delta-payloads.ts";
 import { closeFour, type FourTrackers, fourEnv, newIssue, startFour } from "../harness/four-sources.ts";
 import { deltaIssue } from "../harness/payload-table.ts";
@@ -26,8 +26,8 @@ beforeAll(async () => {
   };
   model = await startModel({ script });
   trackers = await startFour();
-  const env = { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", EXECUTION_RETRY_LIMIT: "0", ...fourEnv(trackers, "t") };
-  service = await startService({ env });
+  const env = { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", EXECUTION_RETRY_LIMIT: "0", ENCRYPTION_KEY: "ab".repeat(32) };
+  service = await startService({ env: { ...env, ...fourEnv(trackers, "t") } });
   for (const seed of ["agents/seed", "tasks/sources/seed"]) await service.post(`/api/${seed}`);
   const [event_name, canonical_trigger] = ["issue.activity.created", "issue.commented"];
   await service.post("/api/tasks/sources", { source: "delta", event_name, canonical_trigger });
@@ -122,6 +122,23 @@ test("gamma: a command whose issue the platform does not return is not carried o
       reason: expect.stringMatching(/^\/stop was not carried out, because its issue could not be looked up/),
     }),
   );
+});
+
+test("delta: a webhook of an integration does not choose the project of what other webhooks report", async () => {
+  const theirs = { api_url: trackers.delta.url, api_key: "test-key-2", workspace_slug: workspace };
+  const stored = { source: "delta", name: "Customer", credentials: theirs };
+  const { id: slug } = (await service.post<{ id: string }>("/api/integrations", stored)).body;
+  const forged = randomUUID();
+  const { payload } = newIssue(trackers, "delta", 46, "Text");
+  const text = JSON.stringify(payload).replaceAll(project, forged);
+  const headers = { "x-plane-event": "issue", "x-api-key": "test-key-2" };
+  const { status, body } = await service.post<Receipt>(`/webhook/${slug}`, JSON.parse(text), { headers });
+  expect({ status, body }).toMatchObject({ status: 202 });
+  expect(await event(body.event_id)).toMatchObject({ subject: `delta:${forged}#${deltaIssue(46)}` });
+  await waitForExecutions(service, { event_id: body.event_id });
+  const commented = await send("delta", deltaComment(46, "Any news?"));
+  await waitForExecutions(service, { event_id: commented, state: "succeeded" });
+  expect(await event(commented)).toMatchObject({ subject: subjectOf.delta(46) });
 });
 
 test("delta: a deletion that contains only the id of the issue cancels its runs", async () => {

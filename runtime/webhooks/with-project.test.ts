@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import type { Queryable } from "../platform/database/client.ts";
+import type { IncomingEvent } from "./incoming-event.ts";
+import type { Routing } from "./routing.ts";
+import { withProject } from "./with-project.ts";
+
+const issue = "0c6d9f12-52b5-4f0e-9d2f-000000000001";
+const event = { event_name: "issue.commented", action: null, subject: { project: "-", issue }, text: "", actor: "ann" };
+const incoming = {
+  source: "delta",
+  slug: "delta",
+  event,
+  origin: { kind: "webhook" },
+  accounts: ["bot"],
+} as unknown as IncomingEvent;
+const routing = {
+  find: (_: string, name: string) => (name === "issue.activity" ? undefined : { canonical_trigger: name }),
+  tasksOf: (trigger: string) => ({ tasks: trigger === "issue.commented" ? [{}] : [], missingTasks: [] }),
+} as unknown as Routing;
+
+/** The subject that an event gets, and the number of queries. */
+async function resultOf(more: Partial<IncomingEvent["event"]>) {
+  let queries = 0;
+  const sql = (async () => {
+    queries++;
+    return [{ project: "known" }];
+  }) as unknown as Queryable;
+  const named = await withProject(sql, { ...incoming, event: { ...event, ...more } } as IncomingEvent, {
+    routing,
+    hasCommands: true,
+  });
+  return [named.event.subject?.project, queries];
+}
+
+test("only an event that may start tasks, close its issue or give a command is looked up", async () => {
+  expect(await resultOf({})).toEqual(["known", 1]);
+  expect(await resultOf({ event_name: "issue.updated" })).toEqual(["-", 0]);
+  expect(await resultOf({ event_name: "issue.activity" })).toEqual(["-", 0]);
+  expect(await resultOf({ event_name: "issue.activity", closes: true })).toEqual(["known", 1]);
+  expect(await resultOf({ event_name: "issue.closed" })).toEqual(["known", 1]);
+  expect(await resultOf({ event_name: "issue.activity", comment_text: "/stop" })).toEqual(["known", 1]);
+  expect(await resultOf({ actor: "bot" })).toEqual(["-", 0]);
+  expect(await resultOf({ subject: { project: "app", issue } })).toEqual(["app", 0]);
+});
