@@ -107,6 +107,16 @@ export const waitingForStanding = ({ name }: Command, author: EventAuthor | null
 export const waitingForName = ({ name }: Command): string =>
   `/${name} waits for the key or project of its issue, which is being looked up`;
 
+/** The effect of `/stop` on what is stored under the id of an issue, before its name is looked up. */
+export const stoppedById = (effect: Effect): Effect => ({
+  ...effect,
+  summary: `${effect.summary}; its issue is being looked up to stop the rest`,
+});
+
+/** Why `/stop` reached only what is stored under the id of an issue. */
+export const stoppedByIdOnly = ({ summary }: Effect): string =>
+  `${summary}; its issue could not be looked up: write it again to stop the rest`;
+
 /** Why a command whose issue could not be looked up is not carried out. */
 export const unknownIssue = ({ name }: Command): string =>
   `/${name} was not carried out, because its issue could not be looked up: write it again`;

@@ -205,7 +205,8 @@ const chosenTask = (task_id: string, [canonical_trigger = "replay"]: readonly st
 
 /**
  * The command of an event, unless the event is discarded. `refusal`: why the command is not carried out now, which is
- * `reasonToWait` if it waits for its author's standing or for the name of its issue.
+ * `reasonToWait` if it waits for its author's standing or for the name of its issue. `isById`: it does not wait for that name, but is
+ * carried out now and once more under the name.
  */
 export function commandIn(incoming: IncomingEvent, hasCommands: boolean) {
   const { event, origin, findStanding, findName } = incoming;
@@ -213,13 +214,15 @@ export function commandIn(incoming: IncomingEvent, hasCommands: boolean) {
   const command = hasCommands && discarded === null && origin.kind !== "replay" ? commandOf(event) : null;
   const waitsForStanding = command && findStanding && needsStanding(command, event.author);
   const refusal = command && !waitsForStanding ? commandRefusal(command, event.author) : null;
-  const waitsForName = command && findName && refusal === null && needsName(event.subject);
+  const isUnnamed = command && findName && refusal === null && needsName(event.subject);
+  const isById = isUnnamed && command.name === "stop";
+  const waitsForName = isUnnamed && !isById;
   const reasonToWait = waitsForName
     ? waitingForName(command)
     : waitsForStanding
       ? waitingForStanding(command, event.author)
       : null;
-  return { discarded, command, reasonToWait, refusal: reasonToWait ?? refusal };
+  return { discarded, command, reasonToWait, isById, refusal: reasonToWait ?? refusal };
 }
 
 /** Why an event starts nothing, regardless of the mappings. */

@@ -7,14 +7,14 @@ import type { Log } from "../platform/log.ts";
 import { ownAttributes } from "../platform/telemetry/names.ts";
 import { inSpan, inTrace, validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
-import { alreadyCarriedOut, type Command, commandPlace, type Effect, type RunCommand } from "./command.ts";
+import { alreadyCarriedOut, type Command, commandPlace, type Effect, type RunCommand, stoppedById } from "./command.ts";
 import { splitCopies } from "./copies.ts";
 import { commandIn, type DecisionDeps, decide } from "./decide.ts";
 import { authorKey, discard, findCarriedOut, setEffect } from "./ending-queries.ts";
 import { packBodies } from "./event-row.ts";
 import { identify } from "./identify.ts";
 import type { IdentifiedEvent, IncomingEvent } from "./incoming-event.ts";
-import { decideLate, lookUp } from "./late-command.ts";
+import { decideLate, lookUp, stopByName } from "./late-command.ts";
 import { type ArrivalLimits, insertArrivals } from "./queries.ts";
 import { storedOrEarlier, storeTogether } from "./store-together.ts";
 import { withProject } from "./with-project.ts";
@@ -73,11 +73,12 @@ export class Dispatcher {
 
   async #accept(incoming: IdentifiedEvent): Promise<Receipt> {
     const { wake, cancelled, log, warn } = this.#options;
-    const { arrival, stored, effect, pending } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
+    const { arrival, stored, effect, pending, isById } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
     if (typeof stored === "string") return { event_id: stored, status: "duplicate" };
     this.#options.stored();
     if (stored.cancelled.length > 0) cancelled(stored.cancelled);
-    if (effect) this.#carriedOut(incoming, effect);
+    if (effect) this.#carriedOut(isById ? {} : incoming, effect);
+    if (effect && isById) void this.#stopByName(incoming, arrival.event, effect);
     if (pending) void this.#carryOutLate(incoming, arrival.event, pending);
     const { id, slug, subject } = arrival.event;
     if (stored.outcome === "discarded") log.info("event discarded", { event_id: id, slug, reason: stored.reason });
@@ -97,7 +98,7 @@ export class Dispatcher {
     return receiptOf(arrival, stored);
   }
 
-  #carriedOut({ acknowledge }: IncomingEvent, effect: Effect): void {
+  #carriedOut({ acknowledge }: Pick<IncomingEvent, "acknowledge">, effect: Effect): void {
     const { wake, cancelled } = this.#options;
     if (effect.cancelled.length > 0) cancelled(effect.cancelled);
     wake();
@@ -116,9 +117,21 @@ export class Dispatcher {
     }
   }
 
+  /** Extends a `/stop` that was carried out under the id of its issue, once the platform has reported its key or project. */
+  async #stopByName(incoming: IncomingEvent, event: NewEvent, first: Effect): Promise<void> {
+    const { sql, carryOut, log } = this.#options;
+    try {
+      const subject = (await incoming.findName?.()) ?? null;
+      const effect = carryOut && (await stopByName(sql, { event, subject, first, carryOut }));
+      if (effect) this.#carriedOut(incoming, effect);
+    } catch (error) {
+      log.warn("failed to extend a command", { event_id: event.id, error });
+    }
+  }
+
   async #decideAndStore(incoming: IdentifiedEvent): Promise<Dispatched> {
     const { carryOut } = this.#options;
-    const { discarded, command, reasonToWait, refusal } = commandIn(incoming, carryOut !== null);
+    const { discarded, command, reasonToWait, isById, refusal } = commandIn(incoming, carryOut !== null);
     const reason = discarded ?? refusal;
     const matching = incoming.matching && reason === null ? await incoming.matching() : [];
     const named = [...(incoming.triggers ?? []), ...matching.flatMap((rule) => rule.canonical_trigger ?? [])];
@@ -126,7 +139,8 @@ export class Dispatcher {
     const store = async () => {
       const decided = decide(incoming, reason, [...new Set(named)], this.#options);
       const arrival = { ...decided, ...identify(incoming, this.#options.replayHours) };
-      if (carryOut && command && reason === null) return storeCommand(arrival, command, carryOut, this.#options);
+      if (carryOut && command && reason === null)
+        return storeCommand(arrival, { command, carryOut, isById: isById === true }, this.#options);
       const storeEvent = inOrder || arrival.event.polled ? this.#storeInOrder : this.#storeWebhook;
       return { arrival, stored: await storeEvent(arrival), effect: null, pending: reasonToWait === null ? null : command };
     };
@@ -187,13 +201,14 @@ interface Dispatched {
   readonly effect: Effect | null;
   /** A command that waits for the standing of its author, or for the name of its issue. */
   readonly pending?: Command | null;
+  /** Its `/stop` was carried out under the id of its issue only. */
+  readonly isById?: boolean;
 }
 
 /** Stores the event of a command and executes the command in one transaction. The event starts no tasks. */
 async function storeCommand(
   received: Arrival,
-  command: Command,
-  carryOut: RunCommand,
+  { command, carryOut, isById }: { readonly command: Command; readonly carryOut: RunCommand; readonly isById: boolean },
   { sql, replayHours, loops, hasLz4 }: DispatcherOptions,
 ): Promise<Dispatched> {
   const event = { ...received.event, outcome: "dispatched" as const, reason: null };
@@ -207,8 +222,8 @@ async function storeCommand(
       return { arrival, stored: { ...stored, ...refused }, effect: null };
     }
     const effect = await carryOut(tx, command, commandPlace(event));
-    await setEffect(tx, event.id, effect);
-    return { arrival, stored, effect };
+    await setEffect(tx, event.id, isById ? stoppedById(effect) : effect);
+    return { arrival, stored, effect, isById };
   });
 }
 

@@ -73,6 +73,17 @@ export async function discard(sql: Queryable, id: string, reason: string): Promi
 export const setReason = (sql: Queryable, id: string, reason: string): Promise<unknown> =>
   sql`update webhook_events set reason = ${reason.slice(0, 500)} where id = ${id}`;
 
+/** Records the name of the issue of a command that was carried out. Returns `false` if its reason has changed. */
+export async function nameEvent(
+  sql: Queryable,
+  { id, subject }: Pick<NewEvent, "id" | "subject">,
+  reason: string,
+): Promise<boolean> {
+  const rows = await sql`
+    update webhook_events set subject = ${subject} where id = ${id} and reason = ${reason.slice(0, 500)} returning id`;
+  return rows.length > 0;
+}
+
 /** Records what a pending command waited for: its issue and the standing of its author. Returns `false` if it is no longer waiting. */
 export async function endPending(
   sql: Queryable,

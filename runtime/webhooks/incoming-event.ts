@@ -29,7 +29,10 @@ export interface IncomingEvent {
   readonly acknowledge?: (isDone: boolean) => void;
   /** Requests its author's standing in a project from the platform; absent if that is impossible. Never rejects. */
   readonly findStanding?: (project: string) => Promise<EventAuthor["standing"]>;
-  /** Requests the project and key of its issue from the platform, if the payload names it by an id only. Never rejects. */
+  /**
+   * Requests the project and key of its issue from the platform, if the payload names it by an id only; its subject itself if the
+   * platform knows no other, `null` if it did not tell. Never rejects.
+   */
   readonly findName?: () => Promise<Subject | null>;
   /** Stores it after the events that arrived before it. */
   readonly inOrder?: InOrder;

@@ -12,9 +12,11 @@ import {
   needsName,
   needsStanding,
   type RunCommand,
+  stoppedById,
+  stoppedByIdOnly,
   unknownIssue,
 } from "./command.ts";
-import { endPending, findCarriedOut, setEffect, setReason } from "./ending-queries.ts";
+import { endPending, findCarriedOut, nameEvent, setEffect, setReason } from "./ending-queries.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 
 interface LateCommand {
@@ -61,6 +63,39 @@ export function decideLate(sql: Sql, { command, event, found, carryOut }: LateCo
     const alias = named.subject === event.subject ? null : event.subject;
     const effect = await carryOut(tx, command, commandPlace(named, alias));
     await setEffect(tx, id, effect);
+    return effect;
+  });
+}
+
+interface LateStop extends Pick<LateCommand, "event" | "carryOut"> {
+  /** Its issue; `null` if the platform did not tell. */
+  readonly subject: Subject | null;
+  /** What it did under the id of its issue. */
+  readonly first: Effect;
+}
+
+/**
+ * Carries out a `/stop` again, under the name of its issue, after it was carried out under the id. Returns the effect of this time;
+ * `null` if its event has changed meanwhile.
+ */
+export function stopByName(sql: Sql, { event, subject, first, carryOut }: LateStop): Promise<Effect | null> {
+  const { id } = event;
+  const named = { ...event, subject: subject ? storableText(subjectKey(event.source, subject)) : event.subject };
+  return sql.begin(async (tx) => {
+    if (!(await nameEvent(tx, named, stoppedById(first).summary))) return null;
+    const noMore = { ...first, cancelled: [] };
+    if (subject === null) {
+      await setReason(tx, id, stoppedByIdOnly(first));
+      return { ...noMore, isDone: false };
+    }
+    if (named.subject === event.subject || (await findCarriedOut(tx, named)) !== undefined) {
+      await setReason(tx, id, first.summary);
+      return noMore;
+    }
+    const effect = await carryOut(tx, { name: "stop", rest: "" }, commandPlace(named));
+    const more = effect.cancelled.length;
+    const both = more === 0 ? first.summary : `${first.summary}, and ${more} more once its issue was looked up`;
+    await setReason(tx, id, first.cancelled.length === 0 ? effect.summary : both);
     return effect;
   });
 }

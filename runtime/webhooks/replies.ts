@@ -35,7 +35,7 @@ export function repliesTo(
   const findName = async (): Promise<Subject | null> => {
     const call = { signal: AbortSignal.timeout(lookUpMs), connection: connection.settings, key: newId() };
     try {
-      return (subject && (await adapter.describe?.({ subject, text: "" }, call))?.subject) ?? null;
+      return (subject && (await adapter.describe?.({ subject, text: "" }, call))?.subject) ?? subject;
     } catch (error) {
       log.warn("failed to look up an issue", { subject, error });
       return null;

@@ -111,17 +111,37 @@ describe.each(["gamma", "delta"] as const)("%s: a comment whose webhook names it
   });
 });
 
+/** The same on an issue that the platform does not return. */
+const lostComment = (n: number, text: string) => {
+  const payload = gammaComment(n, text);
+  payload.comment.self = payload.comment.self.replace(/issue\/\w+/, "issue/999");
+  return payload;
+};
+
 test("gamma: a command whose issue the platform does not return is not carried out, and says so", async () => {
-  trackers.gamma.addIssue("APP-43", "2026-01-05T10:00:00.000Z");
-  const payload = gammaComment(43, "/stop");
-  payload.comment.self = payload.comment.self.replace(/issue\/\d+/, "issue/999");
-  const stop = await send("gamma", payload);
+  const retry = await send("gamma", lostComment(43, "/retry"));
   await eventually(async () =>
-    expect(await event(stop)).toMatchObject({
+    expect(await event(retry)).toMatchObject({
       outcome: "discarded",
-      reason: expect.stringMatching(/^\/stop was not carried out, because its issue could not be looked up/),
+      reason: expect.stringMatching(/^\/retry was not carried out, because its issue could not be looked up/),
     }),
   );
+});
+
+test("gamma: /stop cancels what is queued under the id at once, and says that its issue could not be looked up", async () => {
+  await service.post("/api/pause", { scope: "source", id: "gamma", reason: "It must stay queued." });
+  const commented = await send("gamma", lostComment(47, "Any news?"));
+  const stop = await send("gamma", lostComment(48, "/stop"));
+  const { body: runs } = await service.get<ExecutionSeen[]>(`/api/task-executions?event_id=${commented}`);
+  expect(runs).toMatchObject([{ state: "cancelled" }]);
+  await eventually(async () =>
+    expect(await event(stop)).toMatchObject({
+      outcome: "dispatched",
+      subject: "gamma:-#999",
+      reason: expect.stringMatching(/: 1 execution cancelled; its issue could not be looked up: write it again/),
+    }),
+  );
+  await service.post("/api/resume", { scope: "source", id: "gamma" });
 });
 
 test("delta: a webhook of an integration does not choose the project of what other webhooks report", async () => {

@@ -61,12 +61,12 @@ export const reasons: readonly Remedy[] = [
     open: settings,
   },
   {
-    when: /^\/\w+ waits for the (?:standing|key)/,
+    when: /^\/\w+ (?:waits for the (?:standing|key)|by .*; its issue is being looked up)/,
     sentence: "The command's issue or its author's role is being looked up.",
-    next: "Nothing to do. The command runs or is refused within a minute.",
+    next: "Wait a minute. If the command still waits, Signalbox was restarted meanwhile: write the command again.",
   },
   {
-    when: /^\/\w+ was not carried out, because its issue/,
+    when: /^\/\w+ .*its issue could not be looked up/,
     sentence: "The platform did not return the issue of this command.",
     next: "Check the account on the Connections page, then write the command again.",
   },

@@ -6,7 +6,14 @@ import { describe, expect, test } from "vitest";
 import document from "../../../schema/gen/openapi.json" with { type: "json" };
 import { authCheck } from "../../platform/webhook-auth.ts";
 import { effectivePolicy } from "../../policy/effective.ts";
-import { commandRefusal, unknownIssue, waitingForName, waitingForStanding } from "../../webhooks/command.ts";
+import {
+  commandRefusal,
+  stoppedById,
+  stoppedByIdOnly,
+  unknownIssue,
+  waitingForName,
+  waitingForStanding,
+} from "../../webhooks/command.ts";
 import { reasonToDiscard, triggersOf } from "../../webhooks/decide.ts";
 import { refusalOf } from "../../webhooks/gate.ts";
 import { unreadableEvent } from "../../webhooks/parse.ts";
@@ -95,6 +102,7 @@ const auth = (method: object, headers: Record<string, string> = {}, address: str
 const hmac = { method: "hmac_sha256", header: "X-Hub-Signature-256", prefix: "sha256=" };
 
 /** What the service says, by its own functions where they can be called, and a word of the remedy. */
+const stopped = { summary: "/stop by gamma:Bob: 1 execution cancelled", cancelled: ["x"], isDone: true, mayRepeat: false };
 const reasonsWithRemedies: readonly (readonly [reason: string | null, remedy: RegExp])[] = [
   [reasonToDiscard({ ...incoming, event: { ...event, actor: "bot" }, accounts: ["bot"] }), /caused this event itself/],
   [reasonToDiscard({ ...incoming, event: { ...event, missing_field: "issue.number" } }), /missing data/],
@@ -113,8 +121,10 @@ const reasonsWithRemedies: readonly (readonly [reason: string | null, remedy: Re
   [commandRefusal({ name: "stop", rest: "" }, author({})), /not allowed to use this command/],
   [commandRefusal({ name: "approve", rest: "" }, author({ standing: "unknown" })), /not allowed to use this command/],
   [waitingForStanding({ name: "approve", rest: "" }, author({ standing: "unknown" })), /being looked up/],
-  [waitingForName({ name: "stop", rest: "" }), /being looked up/],
-  [unknownIssue({ name: "stop", rest: "" }), /did not return the issue/],
+  [waitingForName({ name: "retry", rest: "" }), /being looked up/],
+  [stoppedById(stopped).summary, /being looked up/],
+  [unknownIssue({ name: "retry", rest: "" }), /did not return the issue/],
+  [stoppedByIdOnly(stopped), /did not return the issue/],
   [auth(hmac), /not signed/],
   [auth(hmac, { "x-hub-signature-256": "md5=1" }), /not signed/],
   [auth(hmac, { "x-hub-signature-256": "sha256=1" }), /not signed/],
