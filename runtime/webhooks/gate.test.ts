@@ -74,6 +74,14 @@ test("conditions: all must hold, and each says why it does not", () => {
   expect(refusalOf({ ...given(null, {}, { ...event, subject: null }, conditions), payload })).toMatch(/names no project/);
 });
 
+test("a payload without labels does not say that the issue has none", () => {
+  const labelled = (payload: Json) => refusalOf({ ...given(null, {}, {}, { label: "bug" }), payload });
+  expect(labelled({ issue: { labels: [] } })).toMatch(/^the issue does not have the label "bug"/);
+  expect(labelled({ comment: { body: "hi" }, issue: { key: "APP-1", fields: { summary: "x" } } })).toMatch(
+    /^the payload contains no labels, so it does not have the label "bug", which the mapping of/,
+  );
+});
+
 test("a mention is a whole word; labels are found wherever a platform puts them", () => {
   for (const text of ["@bot", "hey @Bot, go", "(@bot)", "@bots and @bot.", "_@bot_ look", "_ask @bot_"])
     expect(mentions(text, "bot")).toBe(true);

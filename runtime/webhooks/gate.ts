@@ -3,7 +3,7 @@ import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
 import type { TaskMapping } from "../mappings/queries.ts";
 import { limitName } from "../policy/settings.ts";
 import { isBelow } from "../policy/standing.ts";
-import { labelsIn } from "./conditions.ts";
+import { containsLabels, labelsIn } from "./conditions.ts";
 import { isMentioned } from "./mentioned.ts";
 
 /** The result of one rule about one task of an event, in words. */
@@ -75,7 +75,10 @@ function conditionVerdicts({ event, payload, mapping }: GateInput): Verdict[] {
   }
   if (label) {
     const passes = labelsIn(payload).some((one) => one.toLowerCase() === label.toLowerCase());
-    add("condition.label", passes, `the issue has the label "${label}"`, `the issue does not have the label "${label}"`);
+    const no = containsLabels(payload)
+      ? `the issue does not have the label "${label}"`
+      : `the payload contains no labels, so it does not have the label "${label}"`;
+    add("condition.label", passes, `the issue has the label "${label}"`, no);
   }
   if (projects) {
     const project = event.subject?.project ?? null;
