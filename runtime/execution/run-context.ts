@@ -33,8 +33,8 @@ export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps 
 }
 
 /**
- * `offered`: to the connected agent with this id, instead of the LLM. `postponed`: queued again, because another execution of its
- * issue is running.
+ * `offered`: to the connected agent with this id, instead of the LLM. `postponed`: queued again, because other executions
+ * of its issue come first or its project is paused.
  */
 export type RunOutcome = { readonly kind: "done" | "postponed" } | { readonly kind: "offered"; readonly to: string };
 

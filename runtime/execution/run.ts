@@ -134,7 +134,7 @@ async function actorOf(execution: ClaimedExecution, { sql, lookup }: RunDeps): P
   return { task: { ...task, actor_fallback: prompt }, agent: agent && { ...agent, prompt } };
 }
 
-/** `null`: the execution is queued again, because another one is running on the issue that was looked up. */
+/** `null`: the execution is queued again, because others come first on the issue that was looked up, or its project is paused. */
 async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan | null> {
   const { task, agent } = await actorOf(execution, deps);
   const agent_id = agent?.id ?? null;

@@ -9,7 +9,8 @@ const maxTries = 5;
 
 /**
  * Stores, for an event and its executions, the identifiers by which people know their subject. The webhook contained only others.
- * If another execution of the same issue is running, this one is queued again, and the result is `false`: one runs at a time.
+ * If another execution of the same issue is running or comes first, or the project is paused, this one is queued again, and the result
+ * is `false`: the claim could not know. That happens once, because the claim then knows.
  */
 export async function renameSubject(sql: Sql, execution: RenamedExecution, known: Subject): Promise<boolean> {
   for (let tries = 1; ; tries++) {
@@ -24,26 +25,38 @@ export async function renameSubject(sql: Sql, execution: RenamedExecution, known
 type RenamedExecution = Pick<ClaimedExecution, "event_id" | "source" | "lease">;
 
 /** Locks rows in the order of their ids, like every statement that locks several. */
-async function rename(sql: Sql, { event_id, source, lease }: RenamedExecution, known: Subject): Promise<boolean> {
-  const { project, issue } = known;
-  const subject = subjectKey(source, known);
-  const rows = await sql<{ is_queued: boolean }[]>`
-    with busy as (
-      select from task_executions where subject = ${subject} and state = 'running' and event_id is distinct from ${event_id} limit 1
-    ), event as (
-      update webhook_events set subject = ${subject} where id = ${event_id}
-    ), fired as (
-      select id, lease is not distinct from ${lease} and state = 'running' and exists (select from busy) as is_queued
-      from task_executions where event_id = ${event_id} order by id for update
-    )
-    update task_executions e set subject = ${subject}, project = ${project}, issue = ${issue},
-      state = case when f.is_queued then 'queued' else e.state end, lease = case when f.is_queued then null else e.lease end,
-      lease_expires_at = case when f.is_queued then null else e.lease_expires_at end,
-      project_id = coalesce(e.project_id, (select p.id from projects p
-        where p.source = ${source} and ${projectSpelling(sql, sql`p.source_project_id`)} = ${projectSpelling(sql, sql`${project}::text`)}))
-    from fired f where e.id = f.id returning f.is_queued`;
-  return !rows.some((row) => row.is_queued);
-}
+const rename = (sql: Sql, { event_id, source, lease }: RenamedExecution, known: Subject): Promise<boolean> =>
+  sql.begin(async (tx) => {
+    const { project, issue } = known;
+    const subject = subjectKey(source, known);
+    const rows = await tx<{ id: string; attempts: number; cause: string | null }[]>`
+      with place as (
+        select p.id from projects p
+        where p.source = ${source} and ${projectSpelling(tx, tx`p.source_project_id`)} = ${projectSpelling(tx, tx`${project}::text`)}
+      ), event as (
+        update webhook_events set subject = ${subject} where id = ${event_id}
+      ), fired as (
+        select x.id, case when x.lease is not distinct from ${lease} and x.state = 'running' and x.subject is distinct from ${subject} then
+          case when exists (select from task_executions o where o.subject = ${subject} and o.state = 'running'
+              and o.event_id is distinct from ${event_id}) then 'another execution is running on its issue'
+            when exists (select from task_executions o where o.subject = ${subject} and o.state = 'queued' and o.run_after <= now()
+              and (o.created_at, o.id) < (x.created_at, x.id)) then 'an older execution on its issue comes first'
+            when x.project_id is null and exists (select from pauses p where p.scope = 'project' and p.id in (select id::text from place))
+              then 'its project is paused' end end as cause
+        from task_executions x where x.event_id = ${event_id} order by x.id for update
+      )
+      update task_executions e set subject = ${subject}, project = ${project}, issue = ${issue},
+        state = case when f.cause is null then e.state else 'queued' end, lease = case when f.cause is null then e.lease end,
+        lease_expires_at = case when f.cause is null then e.lease_expires_at end,
+        project_id = coalesce(e.project_id, (select id from place))
+      from fired f where e.id = f.id returning e.id, e.attempts, f.cause`;
+    const postponed = rows.find(({ cause }) => cause !== null);
+    if (!postponed) return true;
+    await tx`
+      update execution_history set detail = ${postponed.cause}
+      where execution_id = ${postponed.id} and event = 'execution.interrupted' and attempts = ${postponed.attempts} and detail is null`;
+    return false;
+  });
 
 /** The facts that determine, together with the policy, the standing that the author of an execution's event must have. */
 export async function standingRules(
