@@ -7,6 +7,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { unavailableAnswer } from "../platform/database/unavailable.ts";
 import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
 import { possibleSubjects } from "../subject-names/possible-subjects.ts";
+import { namesOf } from "../subject-names/subject-key.ts";
 import {
   cancelForErasure,
   countErasure,
@@ -64,7 +65,8 @@ async function erase(
   const possible = subject === null ? null : subjectsOf(subject, [...sources(), ...(await sourcesOfEvents(sql))]);
   const project = project_id === null ? undefined : await findSourceProject(sql, project_id);
   const unparsed = project_id && !project ? [] : await findUnparsed(sql, { actor, subjects: possible, project });
-  const subjects = possible && (await findStored(sql, possible));
+  // Also what names the issue without its project.
+  const subjects = possible && (await findStored(sql, possible.flatMap(namesOf)));
   const target: ErasureTarget = { subjects, actor, project_id, unparsed };
   const named = { subject, subjects: subjects ?? [], actor, project_id };
   const listKeys = async () => keysOf(memories, await executionIdsOf(sql, target), project_id);

@@ -179,3 +179,23 @@ test("the name of a person is erased from the executions of others that they sto
   for (const path of ["/api/agents/pm_default/audit", `/api/subjects/alpha/${encodeURIComponent(repo)}/1`])
     expect(JSON.stringify((await service.get(path)).body)).not.toMatch(named);
 });
+
+test("an erasure of an issue reaches webhooks that name it without its project", async () => {
+  await using service = await startService();
+  const [project, issue] = ["8a2f6f0e-3b7e-4c57-9f6b-1f0d9c6f7a10", "0c6d9f12-52b5-4f0e-9d2f-000000000046"];
+  const comment = { id: "c-1", access: "EXTERNAL", issue_id: issue, comment_stripped: "My address is 1 High Street." };
+  const data = { id: issue, name: "Crash", comment };
+  const payload = {
+    version: "v2",
+    event: "workitem.comment.created",
+    event_id: "e-1",
+    entity_type: "issue",
+    entity_id: issue,
+    data,
+  };
+  const { body } = await service.post<{ event_id: string }>("/webhook/delta", payload);
+  const stored = async () => JSON.stringify((await service.get(`/api/webhook-events/${body.event_id}`)).body);
+  expect(await stored()).toContain("High Street");
+  expect(await eraseAt(service)({ subject: `delta:${project}#${issue}` })).toMatchObject({ status: 200, events: 1 });
+  expect(await stored()).not.toContain("High Street");
+});
