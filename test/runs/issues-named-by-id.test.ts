@@ -169,6 +169,29 @@ test("delta: a deletion that contains only the id of the issue cancels its runs"
   expect(await event(closing)).toMatchObject({ subject: subjectOf.delta(44) });
 });
 
+test("delta: a comment that is queued before the creation of its issue is stored does not run at the same time", async () => {
+  await service.post("/api/pause", { scope: "source", id: "delta", reason: "It must stay queued." });
+  const { payload, headers } = newIssue(trackers, "delta", 49, "wait-49");
+  const commented = await send("delta", deltaComment(49, "wait-50"));
+  expect(await event(commented)).toMatchObject({ subject: `delta:-#${deltaIssue(49)}` });
+  const opened = await send("delta", payload, headers);
+  expect(await event(opened)).toMatchObject({ subject: subjectOf.delta(49) });
+  await service.post("/api/resume", { scope: "source", id: "delta" });
+  const first = await eventually(() => ["49", "50"].find((gate) => gates.has(gate)));
+  const [begun, other] = first === "49" ? [opened, commented] : [commented, opened];
+  await eventually(async () => {
+    const { body } = await service.get<ExecutionSeen[]>(`/api/task-executions?event_id=${other}`);
+    return body.find(({ state, waiting_for }) => state === "queued" && /on the same issue$/.test(waiting_for ?? ""));
+  });
+  expect([...gates.keys()].filter((gate) => gate === "49" || gate === "50")).toEqual([first]);
+  gates.get(first)?.();
+  await waitForExecutions(service, { event_id: begun, state: "succeeded" });
+  const second = await eventually(() => gates.get(first === "49" ? "50" : "49"));
+  second();
+  await waitForExecutions(service, { event_id: other, state: "succeeded" });
+  expect(await event(commented)).toMatchObject({ subject: subjectOf.delta(49) });
+});
+
 test("delta: /stop with a project cancels a run that is queued without it", async () => {
   await service.post("/api/pause", { scope: "source", id: "delta", reason: "It must stay queued." });
   trackers.delta.addIssue(deltaIssue(45), "2026-01-05T10:00:00.000Z");
