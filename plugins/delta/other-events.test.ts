@@ -61,7 +61,12 @@ test("an update to a state of the group completed or cancelled closes the issue;
     expect(await read({ ...update, data: state(group), activity: { field: "state_id" } })).toMatchObject({ closes: true });
   const before = { version: "v2", event: "workitem.updated", previous_attributes: { state_id: "o" } };
   expect(await read({ ...before, data: state("completed") })).toMatchObject({ closes: true });
+  const completed = { id: issue, project_id: project, state_id: "s", completed_at: "2026-03-31T11:44:41.249292+00:00" };
+  expect(await read({ ...before, data: completed })).toMatchObject({ closes: true });
   for (const more of [
+    { ...before, data: { ...completed, completed_at: null } },
+    { ...before, data: { ...completed, completed_at: "None" } },
+    { ...before, data: completed, previous_attributes: { name: "Before" } },
     { data: state("started"), activity: { field: "state_id" } },
     { data: state("completed"), activity: { field: "priority" } },
     { data: { id: issue, project, state_id: "s" }, activity: { field: "state_id" } },

@@ -14,7 +14,7 @@ import { changesOf } from "./changes.ts";
 import { externalSource } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { commentOf, eventText, issueIn } from "./event-text.ts";
-import { commentIn, eventName, idAt, isActivity, isIssue } from "./names.ts";
+import { commentIn, eventName, idAt, isActivity, isIssue, isNone } from "./names.ts";
 import { actorOf, authorOf } from "./people.ts";
 
 /** Parses any event. Never throws, whatever the payload is. */
@@ -56,12 +56,15 @@ function deliveryOf(headers: Readonly<Record<string, string>>, payload: unknown)
 }
 
 /**
- * Whether an update moved the issue to a state in which work on it has ended. If the webhook contains no group of the state,
- * this is unknown and `false`.
+ * Whether an update moved the issue to a state in which work on it has ended. Webhooks of the second envelope contain no group of the
+ * state, but a time of completion. If there is neither, this is unknown and `false`.
  */
 function isFinished(event: string, payload: unknown): boolean {
   const group = valueAt(payload, "data", "state", "group");
-  if (event !== "issue.updated" || (group !== "completed" && group !== "cancelled")) return false;
+  const completedAt = stringAt(payload, ["data", "completed_at"], 100);
+  const isEnded =
+    group === undefined ? completedAt !== null && !isNone(completedAt) : group === "completed" || group === "cancelled";
+  if (event !== "issue.updated" || !isEnded) return false;
   const field = valueAt(payload, "activity", "field");
   const before = [valueAt(payload, "data", "changes"), valueAt(payload, "previous_attributes")];
   return ["state", "state_id"].some((name) => field === name || before.some((one) => valueAt(one, name) !== undefined));
