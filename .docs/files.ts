@@ -10,7 +10,10 @@ const elsewhere =
 const others = ["CHANGELOG.md", "sdk/tutorial.md", "sdk/README.md"];
 const named = /`((?:\.{0,2}[\w-]+\/|\.\.\/)*[\w-][\w.-]*\.(?:ts|mjs|sql|yaml|json|md|proto|py|service))`/g;
 
-/** Files that pages name and that do not exist: from the page's folder, from the top, or in `runtime` or `test`; a bare name anywhere below. */
+/**
+ * Files that pages name and that do not exist: from the page's folder, from the top, or in `runtime` or `test`; a bare name
+ * anywhere below.
+ */
 export function missingFiles(): string[] {
   const all = new Set(files);
   return markdownFiles()

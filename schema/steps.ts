@@ -9,7 +9,10 @@ export const stepState = z.enum(stepStates).meta({
     "`started`: not finished yet; `dry_run`: recorded and not sent; `proposed`: a write waiting for a decision; if it is not approved, it becomes `rejected` or `expired`.",
 });
 
-/** One step of a transcript: the prompt, a model call, a tool call, or the posted comment. A write is stored as `started` before its request goes out. */
+/**
+ * One step of a transcript: the prompt, a model call, a tool call, or the posted comment. A write is stored as `started` before
+ * its request goes out.
+ */
 export const step = z
   .object({
     seq: z.int(),

@@ -34,7 +34,10 @@ export interface Contributions {
 export interface Capabilities {
   /** Writes a structured log line, prefixed with the plugin's id. */
   log(message: string, fields?: Readonly<Record<string, Json>>): void;
-  /** `fetch`, restricted to the hosts that the plugin declares and those of its connections. Sends a body at most once (see `fetchOnce`). */
+  /**
+   * `fetch`, restricted to the hosts that the plugin declares and those of its connections. Sends a body at most once (see
+   * `fetchOnce`).
+   */
   fetch: typeof globalThis.fetch;
   /** TCP connections to the servers that the plugin's settings name, for protocols other than HTTP. */
   tcp: TcpAccess;
@@ -48,9 +51,15 @@ export interface Capabilities {
   operations: OperationsAccess;
   /** The configured trackers. */
   trackers: TrackersAccess;
-  /** Returns the secret that the manifest declares under this name; `null` if the operator has not set it. For a secret with `inject`: a placeholder that the host replaces in requests. */
+  /**
+   * Returns the secret that the manifest declares under this name; `null` if the operator has not set it. For a secret with
+   * `inject`: a placeholder that the host replaces in requests.
+   */
   secret(name: string): Promise<string | null>;
-  /** Returns the embeddings of texts, in the same order. Throws a `PluginError` with the code `unavailable` if the embedding model fails. */
+  /**
+   * Returns the embeddings of texts, in the same order. Throws a `PluginError` with the code `unavailable` if the embedding model
+   * fails.
+   */
   embed(texts: readonly string[]): Promise<number[][]>;
   /** Dimension, metric and model of the embeddings of memories. */
   vectors: VectorSettings;

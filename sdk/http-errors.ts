@@ -63,7 +63,10 @@ export function fetchError(platform: string, requestLine: string, error: unknown
   return new PluginError("unavailable", `${platform} could not be reached for ${requestLine}: ${redact(reason, secrets)}`);
 }
 
-/** Milliseconds that a response asks to wait: `Retry-After` in seconds or as a date, or the reset of an exhausted rate limit; `null` if there is neither. */
+/**
+ * Milliseconds that a response asks to wait: `Retry-After` in seconds or as a date, or the reset of an exhausted rate limit;
+ * `null` if there is neither.
+ */
 export function retryAfterMs(headers: Headers, now = Date.now()): number | null {
   const after = headers.get("retry-after")?.trim() ?? "";
   const seconds = after === "" ? Number.NaN : Number(after);

@@ -1,4 +1,7 @@
-/** The value at a path in untrusted JSON; `undefined` if there is none. Only own members are read, never inherited ones such as `constructor`. */
+/**
+ * The value at a path in untrusted JSON; `undefined` if there is none. Only own members are read, never inherited ones such as
+ * `constructor`.
+ */
 export function valueAt(value: unknown, ...path: readonly string[]): unknown {
   let here = value;
   for (const name of path) {

@@ -55,7 +55,10 @@ export interface TextQuery {
 export interface MemoryStore {
   /** One sentence that says where memories are stored. */
   readonly about: string;
-  /** Stores a memory. Returns `false` if an unexpired memory has the key. Of several concurrent calls with one key exactly one succeeds. */
+  /**
+   * Stores a memory. Returns `false` if an unexpired memory has the key. Of several concurrent calls with one key exactly one
+   * succeeds.
+   */
   put(memory: NewMemory): Promise<boolean>;
   /**
    * For a store in the host's database: an `insert … returning id` that stores the memories whose `id` is in the relation
@@ -136,7 +139,10 @@ export type RedisReply = null | number | string | readonly RedisReply[];
 /** The Redis server of the host: the capability `redis`. Every key must start with `prefix`. */
 export interface RedisAccess {
   readonly prefix: string;
-  /** Runs one command. Throws a `PluginError` with the code `unavailable` immediately if Redis is down, and after one second without a response. */
+  /**
+   * Runs one command. Throws a `PluginError` with the code `unavailable` immediately if Redis is down, and after one second
+   * without a response.
+   */
   call(command: string, ...args: readonly (string | number)[]): Promise<RedisReply>;
   /** Runs a Lua script. Its source is sent only once. */
   script(source: string, keys: readonly string[], args: readonly (string | number)[]): Promise<RedisReply>;

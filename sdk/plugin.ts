@@ -63,8 +63,8 @@ function faults(spec: PluginDefinition<z.ZodObject, CapabilityName>): string[] {
 }
 
 /**
- * Defines a tool, with `run` typed by `input` and `output`. Throws a `TypeError` if `input` or `output` is not a schema, and for a write that
- * is not idempotent and has no `find`.
+ * Defines a tool, with `run` typed by `input` and `output`. Throws a `TypeError` if `input` or `output` is not a schema, and for
+ * a write that is not idempotent and has no `find`.
  */
 export function tool<I extends z.ZodObject, O extends z.ZodType, Settings = Record<string, unknown>>(
   declaration: ToolDeclaration<I, O, Settings>,

@@ -49,9 +49,9 @@ export interface WebhookFeed {
 }
 
 /**
- * A destination, for example a chat, to which the host publishes received events, and executions that ended, wait for approval or are held.
- * Calls throw `PluginError`: `unavailable` if it cannot be reached; the host then publishes the same messages again. A message bus
- * that delivers webhooks also implements `WebhookFeed`.
+ * A destination, for example a chat, to which the host publishes received events, and executions that ended, wait for approval or
+ * are held. Calls throw `PluginError`: `unavailable` if it cannot be reached; the host then publishes the same messages again. A
+ * message bus that delivers webhooks also implements `WebhookFeed`.
  */
 export interface ForwardingQueue extends Partial<WebhookFeed> {
   /** One sentence that says where messages go. */

@@ -2,7 +2,10 @@ import type { z } from "zod";
 import { PluginError } from "./errors.ts";
 import type { Json, MaybePromise } from "./source-event.ts";
 
-/** Scope that the caller's API key must have. `open`: no key is needed; the manifest must name such a route and the operator must approve it. */
+/**
+ * Scope that the caller's API key must have. `open`: no key is needed; the manifest must name such a route and the operator must
+ * approve it.
+ */
 export type RouteScope = "read" | "write" | "admin" | "open";
 
 /** A request to a route. */

@@ -107,8 +107,8 @@ export interface SourceEvent {
    */
   readonly comment_text?: string | null;
   /**
-   * Whether the event says that the issue was closed or deleted: the host then cancels the executions that earlier events started there. If absent,
-   * the trigger decides: `issue.closed`, `pr.closed` and `pr.merged` close the issue.
+   * Whether the event says that the issue was closed or deleted: the host then cancels the executions that earlier events started
+   * there. If absent, the trigger decides: `issue.closed`, `pr.closed` and `pr.merged` close the issue.
    */
   readonly closes?: boolean;
   /** Thread to which the answer is posted, if it is not the issue itself. The source gets it back in `NewComment.thread`. */

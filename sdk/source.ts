@@ -166,7 +166,10 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
     about: { readonly subject: Subject; readonly text: string },
     call: CallContext<z.output<Settings>>,
   ): Promise<SubjectDetails>;
-  /** Returns the changes in a project since `cursor`, or since `since` (ISO 8601) if `cursor` is `null`, as webhooks would deliver them. */
+  /**
+   * Returns the changes in a project since `cursor`, or since `since` (ISO 8601) if `cursor` is `null`, as webhooks would deliver
+   * them.
+   */
   poll?(
     from: { project: string; since: string; cursor: string | null },
     call: CallContext<z.output<Settings>>,

@@ -83,7 +83,10 @@ export class Throttle {
     else this.#free += 1;
   }
 
-  /** Waits until a request may start. Resolves with `false` if the signal is aborted first. The next start is `interval` milliseconds later. */
+  /**
+   * Waits until a request may start. Resolves with `false` if the signal is aborted first. The next start is `interval`
+   * milliseconds later.
+   */
   async waitForStart(signal: AbortSignal, interval: number = this.#interval): Promise<boolean> {
     // Requests of this process reserve their start one at a time, in order of arrival.
     const before = this.#last;

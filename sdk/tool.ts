@@ -21,7 +21,10 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends z.ZodType =
   readonly effect: ToolEffect;
   /** Whether a write can be repeated without further effect, for example one that sets a description. Default: `false`. */
   readonly idempotent?: boolean;
-  /** For a write: with `call.private`, only people who can read internal comments can read the result; otherwise the tool throws `unsupported`. */
+  /**
+   * For a write: with `call.private`, only people who can read internal comments can read the result; otherwise the tool throws
+   * `unsupported`.
+   */
   readonly keeps_private?: boolean;
   /** Each member needs a description, because the model sees only the schema. */
   readonly input: I;

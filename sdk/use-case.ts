@@ -2,7 +2,10 @@ import type { Json, MaybePromise } from "./source-event.ts";
 
 /** The person on whose behalf an operation is called. */
 export interface OperationOptions {
-  /** The person who decided, as the plugin knows them, for example `U024BE7LH`. The audit log and `decided_by` show it after the id of the plugin. */
+  /**
+   * The person who decided, as the plugin knows them, for example `U024BE7LH`. The audit log and `decided_by` show it after the
+   * id of the plugin.
+   */
   readonly on_behalf_of?: string;
 }
 

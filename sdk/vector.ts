@@ -19,7 +19,10 @@ export function vectorDistance(metric: DistanceMetric, a: ArrayLike<number>, b: 
   return aa === 0 || bb === 0 ? 1 : 1 - dot / Math.sqrt(aa * bb);
 }
 
-/** Converts a distance to a similarity from 0 to 1, higher is closer: 1 − distance for cosine, 1 ÷ (1 + distance) for l2, the inner product for ip. */
+/**
+ * Converts a distance to a similarity from 0 to 1, higher is closer: 1 − distance for cosine, 1 ÷ (1 + distance) for l2, the
+ * inner product for ip.
+ */
 export function similarityFromDistance(metric: DistanceMetric, distance: number): number {
   const raw = metric === "l2" ? 1 / (1 + distance) : metric === "ip" ? -distance : 1 - distance;
   return Number.isFinite(raw) ? Math.min(1, Math.max(0, raw)) : 0;

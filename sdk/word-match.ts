@@ -5,7 +5,10 @@ const stopWords = new Set(
   ),
 );
 
-/** Ranks a text from 0 to 1, on the scale of PostgreSQL's `ts_rank_cd`. 0 if the query only excludes words; `null` if the text does not match. */
+/**
+ * Ranks a text from 0 to 1, on the scale of PostgreSQL's `ts_rank_cd`. 0 if the query only excludes words; `null` if the text
+ * does not match.
+ */
 export type Scorer = (content: string) => number | null;
 /** Stems of the words of a text in order, with `null` for stop words. */
 type Stems = (text: string) => (string | null)[];

@@ -8,7 +8,10 @@ import { markdownToWiki } from "./markdown-to-wiki.ts";
 import { document, normalize } from "./test-documents.ts";
 import { wikiToMarkdown } from "./wiki-to-markdown.ts";
 
-/** What the markup has no words for: names of people beside their id, a header row without which tables are the same, code within lists and quotations of quotations. */
+/**
+ * What the markup has no words for: names of people beside their id, a header row without which tables are the same, code within
+ * lists and quotations of quotations.
+ */
 function plainer(node: Nodes): void {
   if (node.type === "link" && node.url.startsWith("accountid:"))
     node.children = [{ type: "text", value: `@${node.url.slice("accountid:".length)}` }];

@@ -18,7 +18,10 @@ const movedTo = (path: string, words: string) => `((${path}) // "" | tostring | 
 const movedDelta = (words: string) =>
   `([.data.changes.state.new, (select(.activity.field? | IN("state", "state_id")) | .activity.new_value, .data.state)] | map(.name? // .) | any(strings | test(${words})))`;
 
-/** The event and condition of each stage per platform. `{project}` is the project as a JSON string. Event names are those of the mappings. */
+/**
+ * The event and condition of each stage per platform. `{project}` is the project as a JSON string. Event names are those of the
+ * mappings.
+ */
 const rules: Readonly<Record<string, { readonly own: string; readonly rules: readonly Rule[] }>> = {
   alpha: {
     own: "(.repository.full_name | ascii_downcase) == ({project} | ascii_downcase)",

@@ -127,8 +127,8 @@ const fieldOf = (block: string, name: string): string | undefined =>
     .replace(/^ /, "");
 
 /**
- * A line about a change. `executionNames`: the names so far, by id; this function adds to them. `followedId`: the execution that is followed, which
- * the lines of its steps do not repeat.
+ * A line about a change. `executionNames`: the names so far, by id; this function adds to them. `followedId`: the execution that
+ * is followed, which the lines of its steps do not repeat.
  */
 function lineOf(
   { execution_id: id, execution, step }: Change,

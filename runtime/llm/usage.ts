@@ -25,8 +25,8 @@ export const readUsage = (
 });
 
 /**
- * Estimates the counts that the proxy did not report, because otherwise no token budget would limit anything. A request without tokens, or
- * a text without tokens, was not counted.
+ * Estimates the counts that the proxy did not report, because otherwise no token budget would limit anything. A request without
+ * tokens, or a text without tokens, was not counted.
  */
 export function withEstimates(answer: ChatAnswer, { messages, tools }: ChatRequest): ChatAnswer {
   const { promptTokens, completionTokens } = answer;

@@ -41,7 +41,10 @@ export function restrictPermissions(manifest: BuiltManifest, denied: DeniedPermi
   };
 }
 
-/** The permissions of a manifest that are denied if only `allowedPermissions` is kept. Throws a `Problem` if `allowedPermissions` contains others. */
+/**
+ * The permissions of a manifest that are denied if only `allowedPermissions` is kept. Throws a `Problem` if `allowedPermissions`
+ * contains others.
+ */
 export function denialsFor(
   allowedPermissions: AllowedPermissions,
   { id, version, permissions }: Pick<BuiltManifest, "id" | "version" | "permissions">,

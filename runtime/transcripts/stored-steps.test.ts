@@ -69,7 +69,10 @@ const prose = Array.from(
   (_, n) => "the order total is wrong after a reload of the page".split(" ")[(n * n * 7 + n) % 11],
 ).join(" ");
 
-/** Prose of 0 to 2,000 characters, with all lengths about as frequent. Random strings are mostly short, and packing does not shorten them. */
+/**
+ * Prose of 0 to 2,000 characters, with all lengths about as frequent. Random strings are mostly short, and packing does not
+ * shorten them.
+ */
 const proseOf = fc.noBias(fc.tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 2_000 })));
 const anyText = fc.oneof(
   text,

@@ -72,7 +72,10 @@ const minShortenedLength = 100;
 /** A post with a longer text after the answer is stored whole, because packed it takes about as little space as that text alone. */
 const longestAfter = 300;
 
-/** A post without the answer that it begins with, which one of the steps has. The text of a living comment stays: its next edit reads it. */
+/**
+ * A post without the answer that it begins with, which one of the steps has. The text of a living comment stays: its next edit
+ * reads it.
+ */
 export function withoutAnswer<S extends NumberedStep>(step: S, steps: readonly NumberedStep[]): S {
   if (step.kind !== "post" || step.is_living) return step;
   const { body, ...rest } = (step.input ?? {}) as { body?: unknown };

@@ -42,7 +42,10 @@ export const usageOperation = handle(usage.get, async (input, { sql, signal }) =
   return Object.keys(input).length === 0 ? totals : { ...totals, ...reportOf(input, sums, rows, groups) };
 });
 
-/** The sums of the summed days, and of the executions of the other periods. Long ones are read in several statements, which all end in time. */
+/**
+ * The sums of the summed days, and of the executions of the other periods. Long ones are read in several statements, which all
+ * end in time.
+ */
 async function readUsage(
   sql: Queryable,
   groups: readonly Group[],

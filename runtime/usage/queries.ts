@@ -100,8 +100,8 @@ export function sumUsage(
 }
 
 /**
- * When the portion of a period ends that begins at its start and contains about `maxRows` executions and steps outside of executions; null
- * if the whole period contains fewer.
+ * When the portion of a period ends that begins at its start and contains about `maxRows` executions and steps outside of
+ * executions; null if the whole period contains fewer.
  */
 export async function endOfPortion(sql: Queryable, { from }: Period, maxRows: number): Promise<string | null> {
   const [row] = await sql<[{ end: string | null }]>`

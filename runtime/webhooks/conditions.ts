@@ -101,7 +101,10 @@ export function newestText(
 
 const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_-]/u.test(character);
 
-/** Whether a text mentions `@name`, ignoring case, and not as a part of a longer name. Underscores around it can be emphasis: `_@name_`. */
+/**
+ * Whether a text mentions `@name`, ignoring case, and not as a part of a longer name. Underscores around it can be emphasis:
+ * `_@name_`.
+ */
 export function mentions(text: string, mention: string): boolean {
   const name = mention.replace(/^@?/, "@").toLowerCase();
   const lower = text.toLowerCase();

@@ -38,7 +38,10 @@ export abstract class FakeServer {
   #close = (): Promise<void> => Promise.resolve();
 
   protected abstract route(request: RecordedRequest): FakeResponse;
-  /** Whether a request only reads, so that a fault of writes does not affect it. Override it for an API whose reads are not GET, such as GraphQL. */
+  /**
+   * Whether a request only reads, so that a fault of writes does not affect it. Override it for an API whose reads are not GET,
+   * such as GraphQL.
+   */
   protected readsOnly({ method }: RecordedRequest): boolean {
     return method === "GET";
   }

@@ -11,9 +11,9 @@ const everyMs = 500;
 const least = 1;
 
 /**
- * Where the unfinished executions are, on average, while it is not stopped. With a constant number of unfinished executions, these are also
- * the shares of the time that an execution takes. `account.jsonl` beside the logs has each sample. It reads the database, which is not a
- * part of what the test verifies.
+ * Where the unfinished executions are, on average, while it is not stopped. With a constant number of unfinished executions,
+ * these are also the shares of the time that an execution takes. `account.jsonl` beside the logs has each sample. It reads the
+ * database, which is not a part of what the test verifies.
  */
 export class Account {
   readonly #world: World;

@@ -48,8 +48,8 @@ const bundles: Readonly<Record<string, string>> = { "runtime/main.ts": "main.js"
 const localCommands = ["keys", "memory", "migrate", "reembed"];
 
 /**
- * Starts a TypeScript program of this repository, or at an absolute path, with only PATH, HOME and TMPDIR from this process's environment. In tests, the
- * service and the command line on Node are their bundles.
+ * Starts a TypeScript program of this repository, or at an absolute path, with only PATH, HOME and TMPDIR from this process's
+ * environment. In tests, the service and the command line on Node are their bundles.
  */
 export function run(
   runtime: Runtime,

@@ -12,7 +12,10 @@ const maxPages = 20;
 /** Changes younger than this are read again; those already reported are recognised by their key. Milliseconds. */
 const overlap = 60_000;
 
-/** `from`: older changes have been reported. `page`: where a list that was cut short continues. `head`: the newest change of such a sweep. */
+/**
+ * `from`: older changes have been reported. `page`: where a list that was cut short continues. `head`: the newest change of such
+ * a sweep.
+ */
 const position = z.object({ from: z.string(), head: z.string().nullable(), page: z.int().positive() });
 type Position = z.output<typeof position>;
 const cursorShape = z.object({ v: z.literal(1), issues: position, comments: position });

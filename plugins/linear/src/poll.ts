@@ -5,12 +5,18 @@ import type { Account } from "./comments.ts";
 import { actorOf, createdEvent } from "./issues.ts";
 import * as shapes from "./shapes.ts";
 
-/** Pages of 50 per list and poll; the next poll continues from there. With their history, 50 issues cost about 2,000 points of complexity. */
+/**
+ * Pages of 50 per list and poll; the next poll continues from there. With their history, 50 issues cost about 2,000 points of
+ * complexity.
+ */
 const maxPages = 10;
 /** Changes younger than this are read again; those already reported are recognised by their key. Milliseconds. */
 const overlap = 60_000;
 
-/** Position in one list. Linear lists the newest change first. `from`: older changes have been reported. `head`: the newest change of a sweep that was cut short at `after`. */
+/**
+ * Position in one list. Linear lists the newest change first. `from`: older changes have been reported. `head`: the newest change
+ * of a sweep that was cut short at `after`.
+ */
 const position = z.object({ from: z.string(), head: z.string().nullable(), after: z.string().nullable() });
 type Position = z.output<typeof position>;
 const cursorShape = z.object({ v: z.literal(1), issues: position, comments: position });

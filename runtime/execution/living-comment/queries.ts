@@ -96,7 +96,8 @@ const answerKey = /^([0-9a-f-]{36})\.(\d+)$/;
 
 /**
  * Whether a comment with this key, which is not the living comment, is the copy of a lost write. `false` if the run has posted its answer
- * there, because it no longer keeps a living comment, or may still do so. `false` also if its post failed: no other comment has the answer.
+ * there, because it no longer keeps a living comment, or may still do so. `false` also if its post failed: no other comment has
+ * the answer.
  */
 export async function isCopy(sql: Sql, key: string, commentId: string): Promise<boolean> {
   const [, execution, seq] = answerKey.exec(key) ?? [];

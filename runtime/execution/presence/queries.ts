@@ -85,7 +85,10 @@ export async function finishSign(sql: Queryable, { execution_id, lease, version 
     where execution_id = ${execution_id} and lease = ${lease} and version <> ${version}`;
 }
 
-/** Makes the sign due again after `ms`, or immediately if it has changed meanwhile. Once it is shown or looked for, attempts count from zero. */
+/**
+ * Makes the sign due again after `ms`, or immediately if it has changed meanwhile. Once it is shown or looked for, attempts count
+ * from zero.
+ */
 export async function postponeSign(
   sql: Sql,
   { execution_id, lease, version }: ClaimedSign,

@@ -18,7 +18,10 @@ const perTurn = 16;
 type Query = { case: string | undefined; value: unknown };
 type Answer = { case: string; value: unknown };
 
-/** grpc.reflection.v1 and v1alpha over the descriptors of the services, https://github.com/grpc/grpc/blob/master/doc/server-reflection.md */
+/**
+ * grpc.reflection.v1 and v1alpha over the descriptors of the services,
+ * https://github.com/grpc/grpc/blob/master/doc/server-reflection.md
+ */
 export function reflectionRoutes(router: ConnectRouter, ownServices: readonly DescService[], stopSignal: AbortSignal): void {
   const services = [...ownServices, ...Reflections];
   const files = new Map(services.flatMap((service) => withImports(service.file)).map((file) => [file.proto.name, file]));

@@ -5,7 +5,10 @@ import { problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
 import { type Answer, onceFinished } from "./pipelining.ts";
 
-/** Maximum time for receiving a body, and the maximum of a random addition, so that bodies that began together do not end together. Milliseconds. */
+/**
+ * Maximum time for receiving a body, and the maximum of a random addition, so that bodies that began together do not end
+ * together. Milliseconds.
+ */
 const [bodyMs, spreadMs] = [30_000, 1_000];
 
 /** Maximum number of bodies that arrive at the same time. Each takes about 30 KB, even if few bytes have arrived. */
@@ -185,7 +188,10 @@ function readAvailable(request: IncomingMessage, take: (chunk: Uint8Array) => vo
   return isWhole;
 }
 
-/** Throws `late` when the time for the whole body has passed, and `tooManyBodies` if too many others arrive, even while no chunk arrives. */
+/**
+ * Throws `late` when the time for the whole body has passed, and `tooManyBodies` if too many others arrive, even while no chunk
+ * arrives.
+ */
 async function* inTime(stream: AsyncIterable<Uint8Array>, budget: BodyBudget | undefined): AsyncGenerator<Uint8Array> {
   const iterator = stream[Symbol.asyncIterator]();
   const { promise: over, reject: fail } = Promise.withResolvers<never>();

@@ -2,7 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
 import type { Socket } from "node:net";
 
-/** Most requests of one connection that wait for their answers. Clients wait for an answer before they send the next request, or send few in advance. */
+/**
+ * Most requests of one connection that wait for their answers. Clients wait for an answer before they send the next request, or
+ * send few in advance.
+ */
 const maxWaiting = 16;
 
 const waiting = new WeakMap<Socket, number>();
