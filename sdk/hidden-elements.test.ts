@@ -14,9 +14,27 @@ test("an element is hidden by its name, an attribute or its style", () => {
     "color: #FFF",
     "color:rgb(255, 255, 255)",
     "opacity:0",
+    "color:red;color:white",
+    "color:;color:white",
+    "color:white;color:red",
+    "color:#ffffffff",
+    "color:#ffffff00",
+    "color:#fff8",
+    "font: 0/1 serif",
+    "font-size:0.0em",
+    "font-size:0.1px",
   ])
     expect([style, styled(style)]).toEqual([style, true]);
-  for (const style of ["display:block", "color:#fff0aa", "background-color:white", "opacity:0.5", "width:10px", ""])
+  for (const style of [
+    "display:block",
+    "color:#fff0aa",
+    "background-color:white",
+    "opacity:0.5",
+    "width:10px",
+    "font-size: 0.9em",
+    "font: 0.875rem/1.5 serif",
+    "",
+  ])
     expect([style, styled(style)]).toEqual([style, false]);
 });
 
@@ -26,9 +44,12 @@ test("white text is seen on a background", () => {
   expect(isHiddenElement("span", [["style", "color:white;display:none"]], { onColour: true })).toBe(true);
 });
 
-test.each(["white", "#FFF", " #ffffff ", "transparent", "rgb( 255, 255,255 )"])("%s is not seen", (colour) => {
-  expect(isUnseenColour(colour)).toBe(true);
-});
-test.each(["#fffffe", "#fff8", "black", "", "snow"])("%s is seen", (colour) => {
+test.each(["white", "#FFF", " #ffffff ", "transparent", "rgb( 255, 255,255 )", "#fff8", "#ffffff00"])(
+  "%s is not seen",
+  (colour) => {
+    expect(isUnseenColour(colour)).toBe(true);
+  },
+);
+test.each(["#fffffe", "#fff0aa", "#fffff", "#ffffff0", "black", "", "snow"])("%s is seen", (colour) => {
   expect(isUnseenColour(colour)).toBe(false);
 });

@@ -4,10 +4,10 @@ const hiddenElements = new Set(
 );
 /** Styles, without spaces, that hide an element. */
 const unseenStyle =
-  /(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|opacity:0?\.?0*(?![.\d])|font-size:0|font:0|(?:max-)?(?:height|width):0(?![.\d]*[1-9])|text-indent:-\d{3}|(?:left|top|right|bottom):-\d{3}|clip:rect\(0|clip-path:inset\((?:50|100)%|transform:scale\(0\))/;
+  /(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|opacity:0?\.?0*(?![.\d])|font(?:-size)?:0(?!\.[3-9]\d*(?:r?em|in|cm))|(?:max-)?(?:height|width):0(?![.\d]*[1-9])|text-indent:-\d{3}|(?:left|top|right|bottom):-\d{3}|clip:rect\(0|clip-path:inset\((?:50|100)%|transform:scale\(0\))/;
 /** A colour, without spaces, that cannot be seen on a white page. */
-const unseenColour = /^(?:transparent|white|#fff(?:fff)?(?![0-9a-f])|rgba?\(255,255,255)/;
-const colourOf = /(?:^|;)color:([^;]*)/;
+const unseenColour = /^(?:transparent|white|#fff(?:[0-9a-f]|fff(?:[0-9a-f]{2})?)?(?![0-9a-f])|rgba?\(255,255,255)/;
+const colours = /(?:^|;)color:([^;]*)/g;
 
 type Attribute = readonly [name: string, value: string];
 
@@ -31,5 +31,7 @@ export function isHiddenElement(name: string, attributes: Iterable<Attribute>, {
 
 function hides(style: string, onColour: boolean): boolean {
   const plain = style.toLowerCase().replace(/\/\*[\s\S]{0,200}?\*\/|\s|\\/g, "");
-  return unseenStyle.test(plain) || (!onColour && unseenColour.test(colourOf.exec(plain)?.[1] ?? ""));
+  if (unseenStyle.test(plain)) return true;
+  // Which of several colours a page shows depends on which are valid, so one that cannot be seen is enough.
+  return !onColour && [...plain.matchAll(colours)].some(([, colour = ""]) => unseenColour.test(colour));
 }
