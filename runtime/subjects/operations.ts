@@ -6,7 +6,7 @@ import { listExecutionsOfEvents } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { findMeant } from "../subject-names/queries.ts";
-import { subjectKey, subjectParts } from "../subject-names/subject-key.ts";
+import { namesOf, subjectKey, subjectParts } from "../subject-names/subject-key.ts";
 import { findDeferred, findNumbered, findSubjects, findTitle, searchSubjects } from "./queries.ts";
 import { eventVerdict, executionVerdict, subjectVerdict } from "./verdict.ts";
 
@@ -55,7 +55,7 @@ type Timeline = Pick<Output<typeof subjects.get>, "title" | "deliveries" | "more
 
 async function readTimeline(sql: Sql, subject: string, source: string, limit: number): Promise<Timeline> {
   const page = { offset: 0, order: "desc" } as const;
-  const events = await listEvents(sql, { ...page, subjects: [subject], limit });
+  const events = await listEvents(sql, { ...page, subjects: namesOf(subject), limit });
   const from = new Date(Date.now() - dayMs).toISOString();
   const refused = await listRefused(sql, { ...page, source, limit: 10, from });
   const deferred = await findDeferred(sql, source);

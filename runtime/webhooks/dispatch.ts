@@ -216,7 +216,7 @@ async function storeCommand(
   return sql.begin(async (tx) => {
     const stored = await storedOrEarlier(tx, arrival, await insertArrivals(tx, [arrival], { replayHours, loops }));
     if (typeof stored === "string" || stored.outcome === "discarded") return { arrival, stored, effect: null };
-    const earlier = await findCarriedOut(tx, event);
+    const earlier = await findCarriedOut(tx, event, isById);
     if (earlier !== undefined) {
       const refused = await discard(tx, event.id, alreadyCarriedOut(command, earlier));
       return { arrival, stored: { ...stored, ...refused }, effect: null };

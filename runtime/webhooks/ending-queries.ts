@@ -51,15 +51,16 @@ export function endingOf(sql: Queryable, arrivals: readonly Arrival[], { togethe
 
 /**
  * An earlier event whose command came by the same comment and webhook and may not be repeated: a webhook can be sent again, with
- * another delivery id, by whoever has a copy of it. Of concurrent copies, one waits for the other.
+ * another delivery id, by whoever has a copy of it. Of concurrent copies, one waits for the other. `isById`: the event names its
+ * issue only by an id, and the earlier one may have got the name of the issue.
  */
-export async function findCarriedOut(tx: Queryable, event: NewEvent): Promise<string | undefined> {
+export async function findCarriedOut(tx: Queryable, event: NewEvent, isById = false): Promise<string | undefined> {
   const { id, slug, subject, comment } = event;
   if (comment === null || subject === null) return undefined;
   await tx`select pg_advisory_xact_lock(hashtextextended(${`command ${slug} ${subject} ${comment}`}, 0))`;
   const [earlier] = await tx<{ id: string }[]>`
-    select id from webhook_events where subject = ${subject} and slug = ${slug} and comment = ${comment} and id <> ${id}
-      and carried_out limit 1`;
+    select id from webhook_events where ${isById ? tx`` : tx`subject = ${subject} and`} slug = ${slug} and comment = ${comment}
+      and id <> ${id} and carried_out limit 1`;
   return earlier?.id;
 }
 

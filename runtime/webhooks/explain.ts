@@ -112,7 +112,9 @@ async function readWebhook(
     const parsed = await parseBySource(connection, request, { standings: deps.standings, log: deps.log, last: true });
     const accounts = parsed.event.actor === null ? [] : await deps.accounts.ofSource(parsed.source);
     const replies = repliesTo(parsed.event, connection, { standings: deps.standings, log: deps.log, trackerUpdates: false });
-    return { incoming: { ...parsed, ...sharedInput, ...replies, accounts }, checks: [] };
+    const rules = deps.rules.rulesFor(parsed.source, parsed.event.event_name, parsed.event.action);
+    const matching = rules.length > 0 && { matching: () => deps.rules.matching(rules, body) };
+    return { incoming: { ...parsed, ...sharedInput, ...replies, ...matching, accounts }, checks: [] };
   }
   const rules = path === undefined ? deps.rules.byPathOf(input.source) : deps.rules.atPath(path);
   if (rules.length === 0) throw noSuchSource(input);

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from b31af58ed842e28a
+-- Made from bbfc1464b60b31d1
 
 create extension if not exists vector;
 
@@ -1514,6 +1514,7 @@ create table webhook_events (
   carried_out boolean default false not null,
   constraint webhook_events_pkey PRIMARY KEY (id)
 );
+CREATE INDEX webhook_events_carried_out ON webhook_events USING btree (comment) WHERE carried_out;
 CREATE INDEX webhook_events_change_hash ON webhook_events USING btree (hashtext(change_key)) WHERE (change_key IS NOT NULL);
 CREATE UNIQUE INDEX webhook_events_delivery ON webhook_events USING btree (slug, delivery_id) WHERE (delivery_id IS NOT NULL);
 CREATE INDEX webhook_events_dispatched_snapshots ON webhook_events USING btree (subject, occurred_at) WHERE (snapshot AND (outcome = 'dispatched'::text));

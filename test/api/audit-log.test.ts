@@ -24,6 +24,14 @@ const listed = async (query = "", of = service) => (await of.get<Entry[]>(`/api/
 const verify = async (of = service) =>
   (await of.get<{ state: string; entries: number; broken_at: number | null }>("/api/audit-log/verify")).body;
 
+test("an entry has the request id of a call over MCP", async () => {
+  const input = { id: "by_mcp", name: "M", role_id: "qa", prompt: "p" };
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "agents_create", arguments: input } };
+  const headers = { accept: "application/json, text/event-stream", "x-request-id": "req-mcp" };
+  expect((await service.post("/mcp", call, { headers })).status).toBe(200);
+  expect(await listed("object=agents/by_mcp")).toMatchObject([{ operation: "agents.create", request_id: "req-mcp" }]);
+});
+
 test("each change is an entry with actor, operation, object, before, after and request id", async () => {
   const body = { id: "auditor", name: "A", role_id: "qa", prompt: "p" };
   expect((await service.post("/api/agents", body, { headers: { "x-request-id": "req-1" } })).status).toBe(201);

@@ -144,6 +144,39 @@ test("gamma: /stop cancels what is queued under the id at once, and says that it
   await service.post("/api/resume", { scope: "source", id: "gamma" });
 });
 
+test("delta: the page of an issue shows events without its project that start nothing", async () => {
+  const { payload, headers } = newIssue(trackers, "delta", 50, "Text");
+  await waitForExecutions(service, { event_id: await send("delta", payload, headers) });
+  const removed = await send("delta", { ...deltaComment(50, "Never mind."), event: "workitem.comment.deleted" });
+  expect(await event(removed)).toMatchObject({ outcome: "discarded" });
+  const { body } = await service.get<{ deliveries: { event: { id: string } }[] }>(
+    `/api/subjects/delta/${project}/${deltaIssue(50)}`,
+  );
+  expect(body.deliveries.map((one) => one.event.id)).toContain(removed);
+});
+
+test("gamma: a copy of a /stop that was carried out cancels nothing", async () => {
+  const { payload, headers } = newIssue(trackers, "gamma", 49, "Text");
+  await waitForExecutions(service, { event_id: await send("gamma", payload, headers), state: "succeeded" });
+  await service.post("/api/pause", { scope: "source", id: "gamma", reason: "It must stay queued." });
+  const commented = (comment: string, text: string) => {
+    const payload = gammaComment(49, text);
+    Object.assign(payload.comment, { id: comment, self: payload.comment.self.replace(/\d+$/, comment) });
+    return payload;
+  };
+  const stop = await send("gamma", commented("80001", "/stop"));
+  await eventually(async () => expect(await event(stop)).toMatchObject({ outcome: "dispatched", subject: subjectOf.gamma(49) }));
+  const later = await send("gamma", commented("80002", "Please look again."));
+  const copy = await send("gamma", { ...commented("80001", "/stop"), timestamp: 1_767_700_000_000 });
+  expect(await event(copy)).toMatchObject({
+    outcome: "discarded",
+    reason: expect.stringContaining(`handled before (event ${stop})`),
+  });
+  const { body: runs } = await service.get<ExecutionSeen[]>(`/api/task-executions?event_id=${later}`);
+  expect(runs).toMatchObject([{ state: "queued" }]);
+  await service.post("/api/resume", { scope: "source", id: "gamma" });
+});
+
 test("delta: a webhook of an integration does not choose the project of what other webhooks report", async () => {
   const theirs = { api_url: trackers.delta.url, api_key: "test-key-2", workspace_slug: workspace };
   const stored = { source: "delta", name: "Customer", credentials: theirs };

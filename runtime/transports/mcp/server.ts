@@ -62,7 +62,9 @@ function serverFor({ tools, context, version }: Serving): Server {
     }
     const until = AbortSignal.any([context.signal, signal]);
     try {
-      return answer(await tool.call(params.arguments ?? {}, { ...context, signal: until }));
+      // Not a copy: the context has getters.
+      const limited = Object.create(context, { signal: { value: until } }) as Context;
+      return answer(await tool.call(params.arguments ?? {}, limited));
     } catch (error) {
       return { isError: true, content: [{ type: "text", text: messageOf(error, params.name, context) }] };
     }
