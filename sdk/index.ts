@@ -1,4 +1,5 @@
 export type * from "./account-report.ts";
+export { backgroundsOf, showsWhiteText } from "./backgrounds.ts";
 export type * from "./contract.ts";
 export { cutMarkdown, openFence } from "./cut-markdown.ts";
 export { ifCode, PluginError, type PluginErrorCode, type PluginErrorShape, pluginErrorCodes } from "./errors.ts";

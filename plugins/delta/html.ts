@@ -1,4 +1,4 @@
-import { isHiddenElement } from "@signalbox/sdk";
+import { backgroundsOf, isHiddenElement, showsWhiteText } from "@signalbox/sdk";
 import type { Element, Root as HtmlRoot, RootContent } from "hast";
 import { fromHtml } from "hast-util-from-html";
 import { defaultSchema, sanitize } from "hast-util-sanitize";
@@ -72,19 +72,21 @@ export function htmlToMarkdown(html: string): string {
 }
 
 /** Whether an element is invisible to people, so its text is not part of what they wrote. */
-const isHidden = ({ tagName, properties }: Element): boolean =>
+const isHidden = ({ tagName, properties }: Element, onColour: boolean): boolean =>
   isHiddenElement(
     tagName,
     Object.entries(properties).flatMap(([name, value]) =>
       value === false || value === undefined || value === null ? [] : [[name, String(value)] as const],
     ),
+    { onColour },
   );
 
 /** Turns the platform's mention elements into text, removes hidden elements, and limits the size of cells. */
-function mentions(node: RootContent, parent: HtmlRoot | Element, depth: number): void {
+function mentions(node: RootContent, parent: HtmlRoot | Element, depth: number, outside = false): void {
   if (node.type !== "element") return;
   if (depth > 500) throw new RangeError("too deep");
-  if (isHidden(node)) {
+  const onColour = showsWhiteText(backgroundsOf(String(node.properties.style ?? ""))) ?? outside;
+  if (isHidden(node, onColour)) {
     parent.children.splice(parent.children.indexOf(node as never), 1);
     return;
   }
@@ -96,7 +98,7 @@ function mentions(node: RootContent, parent: HtmlRoot | Element, depth: number):
   }
   for (const span of ["colSpan", "rowSpan"])
     if (Number.parseInt(String(node.properties[span]), 10) > maxSpan) node.properties[span] = maxSpan;
-  for (const child of [...node.children]) mentions(child as RootContent, node, depth + 1);
+  for (const child of [...node.children]) mentions(child as RootContent, node, depth + 1, onColour);
 }
 
 function boxesOf(node: Nodes, depth: number): void {

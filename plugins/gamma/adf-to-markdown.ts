@@ -1,12 +1,13 @@
-import { isUnseenColour, sanitizeText, stringAt, valueAt } from "@signalbox/sdk";
+import { sanitizeText, stringAt, valueAt } from "@signalbox/sdk";
 import type { BlockContent, ListItem, PhrasingContent, Root, RootContent, TableRow } from "mdast";
 import { boxOf } from "./list-box.ts";
 import { maxDepth, writeMarkdown } from "./markdown.ts";
 import { mergePhrases } from "./merge-phrases.ts";
+import { isOnColour, isUnseenText } from "./unseen-text.ts";
 
 /** Converts a document of the platform's format to Markdown. Never throws. Of unknown nodes, only the content is converted. */
 export function adfToMarkdown(document: unknown): string {
-  const root: Root = { type: "root", children: blocks(document, 0) };
+  const root: Root = { type: "root", children: blocks(document, { depth: 0, onColour: false }) };
   return writeMarkdown(root);
 }
 
@@ -21,13 +22,23 @@ export function firstTextOf(document: unknown, depth = 0): string {
   return first === undefined ? "" : firstTextOf(first, depth + 1);
 }
 
+/** Where a node is. */
+interface Place {
+  readonly depth: number;
+  /** On a background on which white text can be seen. */
+  readonly onColour: boolean;
+}
+
+const inside = (node: unknown, { depth, onColour }: Place): Place => ({ depth: depth + 1, onColour: isOnColour(node, onColour) });
+
 function contentOf(node: unknown): readonly unknown[] {
   const content = valueAt(node, "content");
   return Array.isArray(content) ? content.slice(0, 10_000) : [];
 }
 
-function blocks(node: unknown, depth: number): BlockContent[] {
-  if (depth > maxDepth) return [];
+function blocks(node: unknown, place: Place): BlockContent[] {
+  if (place.depth > maxDepth) return [];
+  const inner = inside(node, place);
   const found: BlockContent[] = [];
   let loose: PhrasingContent[] = [];
   const flush = () => {
@@ -35,8 +46,8 @@ function blocks(node: unknown, depth: number): BlockContent[] {
     loose = [];
   };
   for (const child of contentOf(node)) {
-    const result = block(child, depth + 1);
-    if (result === null) loose.push(...phrase(child, depth + 1));
+    const result = block(child, inner);
+    if (result === null) loose.push(...phrase(child, inner));
     else {
       flush();
       found.push(...result);
@@ -47,30 +58,30 @@ function blocks(node: unknown, depth: number): BlockContent[] {
 }
 
 /** `null` for inline nodes. */
-function block(node: unknown, depth: number): BlockContent[] | null {
+function block(node: unknown, place: Place): BlockContent[] | null {
   const type = valueAt(node, "type");
   switch (type) {
     case "paragraph":
-      return [{ type: "paragraph", children: phrases(node, depth) }];
+      return [{ type: "paragraph", children: phrases(node, place) }];
     case "heading": {
       const level = valueAt(node, "attrs", "level");
       const rank = Number.isInteger(level) ? Math.min(6, Math.max(1, level as number)) : 1;
-      return [{ type: "heading", depth: rank as 1 | 2 | 3 | 4 | 5 | 6, children: phrases(node, depth) }];
+      return [{ type: "heading", depth: rank as 1 | 2 | 3 | 4 | 5 | 6, children: phrases(node, place) }];
     }
     case "rule":
       return [{ type: "thematicBreak" }];
     case "blockquote":
     case "panel":
-      return [{ type: "blockquote", children: blocks(node, depth) }];
+      return [{ type: "blockquote", children: blocks(node, place) }];
     case "bulletList":
     case "orderedList":
     case "taskList":
     case "decisionList":
-      return list(node, type === "orderedList", depth);
+      return list(node, type === "orderedList", place);
     case "codeBlock":
       return [{ type: "code", lang: stringAt(node, ["attrs", "language"], 50), value: rawText(node) }];
     case "table":
-      return table(node, depth);
+      return table(node, place);
     case "mediaSingle":
     case "mediaGroup":
     case "expand":
@@ -78,20 +89,20 @@ function block(node: unknown, depth: number): BlockContent[] | null {
     case "layoutSection":
     case "layoutColumn":
     case "bodiedExtension":
-      return blocks(node, depth);
+      return blocks(node, place);
     case "media":
       return [
         { type: "paragraph", children: [{ type: "text", value: `(attachment ${stringAt(node, ["attrs", "alt"], 200) ?? ""})` }] },
       ];
     default:
-      return valueAt(node, "content") === undefined || type === undefined ? null : blocks(node, depth);
+      return valueAt(node, "content") === undefined || type === undefined ? null : blocks(node, place);
   }
 }
 
-function list(node: unknown, isOrdered: boolean, depth: number): BlockContent[] {
+function list(node: unknown, isOrdered: boolean, place: Place): BlockContent[] {
   const start = valueAt(node, "attrs", "order");
   const items = contentOf(node).map((item): ListItem => {
-    const children = blocks(item, depth + 1);
+    const children = blocks(item, inside(node, place));
     const state = valueAt(item, "attrs", "state");
     const checked = valueAt(item, "type") === "taskItem" ? state === "DONE" : boxOf(children);
     return { type: "listItem", spread: false, ...(checked === null ? {} : { checked }), children };
@@ -109,11 +120,14 @@ function list(node: unknown, isOrdered: boolean, depth: number): BlockContent[] 
       ];
 }
 
-function table(node: unknown, depth: number): BlockContent[] {
+function table(node: unknown, place: Place): BlockContent[] {
   const rows = contentOf(node).map(
     (row): TableRow => ({
       type: "tableRow",
-      children: contentOf(row).map((cell) => ({ type: "tableCell", children: joinBlocks(blocks(cell, depth + 2)) })),
+      children: contentOf(row).map((cell) => ({
+        type: "tableCell",
+        children: joinBlocks(blocks(cell, inside(row, inside(node, place)))),
+      })),
     }),
   );
   return rows.length === 0 ? [] : [{ type: "table", children: rows }];
@@ -138,14 +152,14 @@ function rawText(node: unknown): string {
     .join("");
 }
 
-const phrases = (node: unknown, depth: number): PhrasingContent[] =>
-  depth > maxDepth ? [] : mergePhrases(contentOf(node).flatMap((child) => phrase(child, depth + 1)));
+const phrases = (node: unknown, place: Place): PhrasingContent[] =>
+  place.depth > maxDepth ? [] : mergePhrases(contentOf(node).flatMap((child) => phrase(child, inside(node, place))));
 
-function phrase(node: unknown, depth: number): PhrasingContent[] {
+function phrase(node: unknown, place: Place): PhrasingContent[] {
   const text = valueAt(node, "text");
   switch (valueAt(node, "type")) {
     case "text":
-      return typeof text === "string" && text !== "" && !isUnseen(valueAt(node, "marks"))
+      return typeof text === "string" && text !== "" && !isUnseenText(node, place.onColour)
         ? [applyMarks(sanitizeText(text), valueAt(node, "marks"))]
         : [];
     case "hardBreak":
@@ -175,17 +189,8 @@ function phrase(node: unknown, depth: number): PhrasingContent[] {
       return url === null ? [] : [{ type: "link", url, children: [{ type: "text", value: url }] }];
     }
     default:
-      return phrases(node, depth);
+      return phrases(node, place);
   }
-}
-
-/** Whether readers do not see a text, because it is white without a background of another colour. */
-function isUnseen(marks: unknown): boolean {
-  const isWhite = (type: string) => (mark: unknown) =>
-    valueAt(mark, "type") === type && isUnseenColour(stringAt(mark, ["attrs", "color"], 50) ?? "");
-  const list = Array.isArray(marks) ? marks : [];
-  const backgrounds = list.filter((mark) => valueAt(mark, "type") === "backgroundColor");
-  return list.some(isWhite("textColor")) && backgrounds.every(isWhite("backgroundColor"));
 }
 
 const words = (value: string | null): PhrasingContent[] => (value === null ? [] : [{ type: "text", value }]);

@@ -136,6 +136,18 @@ describe("Cloud's documents", () => {
       text(" c", ["textColor", "#ff0000"]),
     ];
     expect(adfToMarkdown({ type: "doc", version: 1, content: [{ type: "paragraph", content }] })).toBe("a b c");
+    const paragraph = { type: "paragraph", content: [text("a"), text("b", ["textColor", "#ffffff"])] };
+    const read = (type: string, attrs: object) =>
+      adfToMarkdown({ type: "doc", version: 1, content: [{ type, attrs, content: [paragraph] }] });
+    expect(read("panel", { panelType: "custom", panelColor: "#000000" })).toBe("> ab");
+    expect(read("panel", { panelType: "custom", panelColor: "#FFFFFF" })).toBe("> a");
+    expect(read("panel", { panelType: "info", panelColor: "#000000" })).toBe("> a");
+    expect(read("tableCell", { background: "#0747a6" })).toBe("ab");
+    expect(read("tableHeader", { background: "#deebff" })).toBe("a");
+    expect(read("paragraph", { background: "#0747a6" })).toBe("a");
+    const cell = { type: "tableHeader", attrs: { background: "#0747a6" }, content: [paragraph] };
+    const table = { type: "table", content: [{ type: "tableRow", content: [cell] }] };
+    expect(adfToMarkdown({ type: "doc", version: 1, content: [table] })).toContain("| ab |");
   });
 
   test("reads any JSON and any depth", () => {

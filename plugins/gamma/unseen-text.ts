@@ -1,4 +1,4 @@
-import { isUnseenColour } from "@signalbox/sdk";
+import { isUnseenColour, showsWhiteText, stringAt, valueAt } from "@signalbox/sdk";
 
 const token = /\\.|\{(color|code|noformat|panel)(?::([^}\n]{0,500}))?\}/gis;
 
@@ -27,8 +27,8 @@ export function withoutUnseenText(wiki: string): string {
 }
 
 function hasBackground(parameters: string): boolean {
-  const colour = /\bbgcolor=([^|]*)/i.exec(parameters)?.[1];
-  return colour !== undefined && !isUnseenColour(colour);
+  const colours = [...parameters.matchAll(/(?:^|\|)bgcolor=([^|]*)/gi)];
+  return showsWhiteText(colours.map(([, colour = ""]) => colour)) ?? false;
 }
 
 /** Position after a block of code whose content begins at `from`. */
@@ -47,4 +47,25 @@ function without(text: string, ranges: readonly [number, number][]): string {
     at = Math.max(at, to);
   }
   return kept.join("") + text.slice(at);
+}
+
+/** Whether white text can be seen on the background of a document's node; that of what it is in if it has none. */
+export function isOnColour(node: unknown, outside: boolean): boolean {
+  const type = valueAt(node, "type");
+  const background = (name: string) => stringAt(node, ["attrs", name], 50);
+  // Panels that are not custom are light.
+  if (type === "panel")
+    return valueAt(node, "attrs", "panelType") === "custom" && (showsWhiteText([background("panelColor") ?? "white"]) ?? outside);
+  if (type !== "tableCell" && type !== "tableHeader") return outside;
+  return showsWhiteText([background("background") ?? ""]) ?? outside;
+}
+
+/** Whether readers do not see a document's text, because it is white on a background of no other colour. */
+export function isUnseenText(node: unknown, onColour: boolean): boolean {
+  const marks = valueAt(node, "marks");
+  const colours = (type: string) =>
+    (Array.isArray(marks) ? marks : [])
+      .filter((mark) => valueAt(mark, "type") === type)
+      .map((mark) => stringAt(mark, ["attrs", "color"], 50) ?? "");
+  return colours("textColor").some(isUnseenColour) && !(showsWhiteText(colours("backgroundColor")) ?? onColour);
 }

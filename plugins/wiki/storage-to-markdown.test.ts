@@ -4,6 +4,9 @@ import { storageToMarkdown } from "./storage-to-markdown.ts";
 
 const macro = (name: string, inner: string) => `<ac:structured-macro ac:name="${name}">${inner}</ac:structured-macro>`;
 
+const panel = (colour: string, body: string) =>
+  `<ac:structured-macro ac:name="panel"><ac:parameter ac:name="bgColor">${colour}</ac:parameter><ac:rich-text-body><p>${body}</p></ac:rich-text-body></ac:structured-macro>`;
+
 test.each([
   ["<h1>One</h1><p>a <strong>b</strong>\n  c</p><h3>Two &amp; three</h3><p>d</p>", "# One\n\na b c\n\n### Two & three\n\nd"],
   ["<ul><li>a</li><li><p>b</p><ul><li>c</li></ul></li></ul>", "- a\n- b\n  - c"],
@@ -45,6 +48,19 @@ test.each([
     '<table><tbody><tr><th data-highlight-colour="#0747a6"><span style="color: #ffffff">A</span></th></tr></tbody></table>',
     "| A |\n| --- |",
   ],
+  ['<div style="background:#000"><p style="background:#fff">a<span style="color:white">x</span></p></div>', "a"],
+  ['<p data-highlight-colour="#000">a<span style="color:white">x</span></p>', "a"],
+  [
+    '<table><tbody><tr><td data-highlight-colour="grey">a<span style="color: #ffffff">x</span></td></tr></tbody></table>',
+    "| a |\n| --- |",
+  ],
+  ['<p style="/*background:#000*/">a<span style="color:white">x</span></p>', "a"],
+  ['<p style="background:rgba(0,0,0,0)">a<span style="color:white">x</span></p>', "a"],
+  ['<p style="background:#000;background:#fff">a<span style="color:white">x</span></p>', "a"],
+  ['<div style="background:#000"><p style="background:none"><span style="color:white">a</span></p></div>', "a"],
+  [panel("#0747a6", '<span style="color:white">a</span>'), "a"],
+  [panel("#fff", 'a<span style="color:white">x</span>'), "a"],
+  [`<div style="background:#000">${panel("#fff", 'a<span style="color:white">x</span>')}</div>`, "a"],
 ])("%s", (storage, markdown) => {
   expect(storageToMarkdown(storage).replace(/ +$/gm, "")).toBe(markdown.replace(/ +$/gm, ""));
 });

@@ -1,4 +1,4 @@
-import { isHiddenElement, isUnseenColour, sanitizeText } from "@signalbox/sdk";
+import { backgroundsOf, isHiddenElement, sanitizeText, showsWhiteText } from "@signalbox/sdk";
 import { Parser } from "htmlparser2";
 import { type Attributes, isDropped, render, startsBlock } from "./elements.ts";
 
@@ -9,13 +9,15 @@ interface Frame {
   readonly parameters: Map<string, string>;
   /** Readers do not see it. */
   readonly dropped: boolean;
-  /** It has a background, or is inside of an element with one. */
-  readonly onColour: boolean;
+  /** It has a background on which white text can be seen, or is inside of an element with one. */
+  onColour: boolean;
   text: string;
 }
 
 /** Deepest nesting. Deeper elements are dropped, but their text is kept. */
 const maxDepth = 100;
+/** Macros with a light background, if no parameter changes it. */
+const lightMacros = new Set(["panel", "info", "note", "tip", "warning"]);
 const keepsSpace = new Set(["pre", "ac:plain-text-body", "ac:plain-text-link-body"]);
 
 /**
@@ -35,7 +37,7 @@ export function storageToMarkdown(storage: string): string {
           ignored++;
           return;
         }
-        const onColour = top().onColour || hasBackground(attributes);
+        const onColour = showsWhiteText(backgrounds(name, attributes)) ?? top().onColour;
         const dropped = isDropped(name) || isHiddenElement(name, Object.entries(attributes), { onColour });
         if (dropped) dropping++;
         if (keepsSpace.has(name)) preserved++;
@@ -68,15 +70,21 @@ export function storageToMarkdown(storage: string): string {
   return sanitizeText(tidy(top().text));
 }
 
-/** Whether an element has a background on which white text can be seen. */
-function hasBackground({ style = "", "data-highlight-colour": highlight }: Attributes): boolean {
-  const colour = highlight ?? /background(?:-color)?:([^;]*)/i.exec(style)?.[1];
-  return colour !== undefined && !isUnseenColour(colour) && !/^\s*(?:none|inherit|initial|unset)/i.test(colour);
+/** The backgrounds of an element. Only cells show the attribute for it; the colours that have names there are light. */
+function backgrounds(name: string, { style = "", "data-highlight-colour": highlight, ...others }: Attributes): readonly string[] {
+  if (name === "ac:structured-macro") return lightMacros.has(others["ac:name"] ?? "") ? ["white"] : [];
+  const own = backgroundsOf(style);
+  if (highlight === undefined || (name !== "td" && name !== "th")) return own;
+  return [/^[a-z]+$/i.test(highlight) ? "white" : highlight, ...own];
 }
 
 function close(frame: Frame, parent: Frame): void {
   if (frame.name === "ac:parameter") {
-    parent.parameters.set(frame.attributes["ac:name"] ?? "", frame.text.trim());
+    const name = frame.attributes["ac:name"] ?? "";
+    parent.parameters.set(name, frame.text.trim());
+    // A macro's parameters are in front of its body.
+    if (name === "bgColor" && parent.attributes["ac:name"] === "panel")
+      parent.onColour = showsWhiteText([frame.text]) ?? parent.onColour;
     return;
   }
   const text = render(frame, parent.name);
