@@ -13,6 +13,7 @@ import { firstTextOf, isAdf } from "./adf-to-markdown.ts";
 import type { Convert } from "./conversions.ts";
 import { plainAdf, plainWiki, textOfAdf } from "./plain-text.ts";
 import type { Settings } from "./settings.ts";
+import { withoutUnseenText } from "./unseen-text.ts";
 
 /** The platform accepts 32,767 characters by default; this leaves room for a marker. */
 const maxLength = 32_000;
@@ -73,9 +74,10 @@ export function isMarked(body: unknown, key?: string): boolean {
 /** Converts a document or wiki markup to Markdown; to a code block with its text if that fails. `""` for other values. */
 export async function markdownOf(convert: Convert, body: unknown): Promise<string> {
   if (typeof body === "string") {
-    const wiki = stripInvisibleMarker(truncate(body, maxWikiLength));
+    const start = stripInvisibleMarker(truncate(body, maxWikiLength));
+    const wiki = body.length > maxWikiLength ? withoutUnseenText(sanitizeText(start), { isCut: true }) : start;
     if (wiki.trim() === "") return "";
-    return withoutMarker(await convert("wikiToMarkdown", wiki).catch(() => plainMarkdown(sanitizeText(wiki))));
+    return withoutMarker(await convert("wikiToMarkdown", wiki).catch(() => plainMarkdown(withoutUnseenText(sanitizeText(wiki)))));
   }
   if (valueAt(body, "type") !== "doc") return "";
   return withoutMarker(await convert("adfToMarkdown", body).catch(() => plainMarkdown(textOfAdf(body))));

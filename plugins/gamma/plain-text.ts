@@ -1,6 +1,7 @@
 import { plainNote, sanitizeText, valueAt } from "@signalbox/sdk";
 import type { AdfDocument, AdfNode } from "./adf.ts";
 import { escapedWiki } from "./markdown-to-wiki.ts";
+import { isOnColour, isUnseenText } from "./unseen-text.ts";
 
 /** The text without formatting, for use if a conversion fails. All functions here take linear time. */
 
@@ -33,22 +34,27 @@ export const plainWiki = (text: string): string =>
 const maxLength = 262_144;
 const maxNodes = 100_000;
 
-/** The text of a document, with a line per block. Does not use the stack, so any depth is read. */
+/** The text of a document that readers see, with a line per block. Does not use the stack, so any depth is read. */
 export function textOfAdf(document: unknown): string {
   const parts: string[] = [];
-  const waiting: unknown[] = [document];
+  const waiting: { readonly node: unknown; readonly outside: boolean }[] = [{ node: document, outside: false }];
   let length = 0;
-  for (let count = 0; waiting.length > 0 && count < maxNodes && length < maxLength; count++) {
-    const node = waiting.pop();
+  for (let count = 0; count < maxNodes && length < maxLength; count++) {
+    const next = waiting.pop();
+    if (next === undefined) break;
+    const { node, outside } = next;
     const text = valueAt(node, "text");
     if (typeof text === "string") {
+      if (isUnseenText(node, outside)) continue;
       parts.push(text);
       length += text.length;
       continue;
     }
     const content = valueAt(node, "content");
+    const onColour = isOnColour(node, outside);
     if (Array.isArray(content))
-      for (let index = Math.min(content.length, maxNodes) - 1; index >= 0; index--) waiting.push(content[index]);
+      for (let index = Math.min(content.length, maxNodes) - 1; index >= 0; index--)
+        waiting.push({ node: content[index], outside: onColour });
     if (["paragraph", "heading", "codeBlock", "hardBreak", "tableRow"].includes(String(valueAt(node, "type")))) parts.push("\n");
   }
   return sanitizeText(parts.join("")).trim();

@@ -2,28 +2,45 @@ import { isUnseenColour, showsWhiteText, stringAt, valueAt } from "@signalbox/sd
 
 const token = /\\.|\{(color|code|noformat|panel)(?::([^}\n]{0,500}))?\}/gis;
 
-/** Wiki markup without the text that readers do not see, because it is white. Code, and panels with a background, are kept. */
-export function withoutUnseenText(wiki: string): string {
+interface Panel {
+  /** A panel that nothing closes is text, without a background. */
+  isClosed: boolean;
+  readonly onColour: boolean;
+}
+
+/**
+ * Wiki markup without the text that readers do not see, because it is white. Code, and panels with a background, are kept.
+ * `isCut`: the end of the text is missing, so a colour that is open there applies to the rest.
+ */
+export function withoutUnseenText(wiki: string, { isCut = false } = {}): string {
   if (!/\{color:/i.test(wiki)) return wiki;
   const lower = wiki.toLowerCase();
   const unclosed = new Set<string>();
-  const colours: { readonly from: number; readonly isUnseen: boolean }[] = [];
-  const ranges: [from: number, to: number][] = [];
-  let onColour = false;
+  const colours: { readonly from: number; readonly isUnseen: boolean; readonly panel: Panel | undefined }[] = [];
+  const ranges: { readonly from: number; readonly to: number; readonly panel: Panel | undefined }[] = [];
+  let panel: Panel | undefined;
   token.lastIndex = 0;
   for (let found = token.exec(wiki); found; found = token.exec(wiki)) {
     const name = (found[1] ?? "").toLowerCase();
     const parameters = found[2];
     if (name === "code" || name === "noformat") token.lastIndex = endOfCode(lower, name, token.lastIndex, unclosed);
-    else if (name === "panel") onColour = hasBackground(parameters ?? "");
-    else if (name === "color" && parameters !== undefined)
-      colours.push({ from: found.index, isUnseen: !onColour && isUnseenColour(parameters) });
+    else if (name === "panel" && parameters !== undefined) panel = { isClosed: false, onColour: hasBackground(parameters) };
+    else if (name === "panel") {
+      if (panel) panel.isClosed = true;
+      panel = undefined;
+    } else if (name === "color" && parameters !== undefined)
+      colours.push({ from: found.index, isUnseen: isUnseenColour(parameters), panel });
     else if (name === "color") {
       const colour = colours.pop();
-      if (colour?.isUnseen) ranges.push([colour.from, token.lastIndex]);
+      if (colour?.isUnseen) ranges.push({ ...colour, to: token.lastIndex });
     }
   }
-  return without(wiki, ranges);
+  if (isCut) for (const colour of colours) if (colour.isUnseen) ranges.push({ ...colour, to: wiki.length });
+  const unseen = ranges.filter((range) => !(range.panel?.isClosed && range.panel.onColour));
+  return without(
+    wiki,
+    unseen.map(({ from, to }) => [from, to]),
+  );
 }
 
 function hasBackground(parameters: string): boolean {

@@ -132,6 +132,7 @@ test.each([
   ["{code}{color:white}a{color}{code}", "```\n{color:white}a{color}\n```"],
   ["{panel:bgColor=#000}{color:white}a{color}{panel}", "> a"],
   ["{panel:bgColor=#fff}a{color:white}x{color}{panel}", "> a"],
+  ["{panel:bgColor=#000}a{color:white}x{color}", "{panel:bgColor=#000}a"],
   ["{color:white}a", "a"],
   ["\\{color:white}a{color}", "{color:white}a"],
 ])("of %j, readers see what the Markdown contains", (wiki, markdown) => {
