@@ -47,7 +47,7 @@ test("a memory that is refused has no entry", async () => {
   expect((await create("taken")).status).toBe(201);
   const [first, second] = await Promise.all([create("taken"), create("taken", "task")]);
   expect([first?.status, second?.status]).toEqual([409, 409]);
-  expect((await opened.door.post("/api/memory", { key: "lost", content: "c", scope: "agent", agent_id: "nobody" })).status).toBe(
+  expect((await opened.door.post("/api/memory", { key: "lost", content: "c", scope: "agent", agent_id: "missing" })).status).toBe(
     400,
   );
   expect(await entriesOf("taken")).toHaveLength(1);

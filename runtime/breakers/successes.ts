@@ -14,8 +14,8 @@ export class Successes {
   }
 
   /**
-   * When the last call began whose success shows that such a call can succeed: a write may fail although reads succeed. Only the
-   * beginning counts, because a model can take minutes for an answer that it began before an outage.
+   * When the last successful call began. For a read, successful writes count too, but not the other way round: writes may fail while
+   * reads succeed. The time of the answer does not count, because a model can take minutes for one that it began before an outage.
    */
   lastStart({ effect, key }: Call): number {
     const write = this.#startOf("write", key);

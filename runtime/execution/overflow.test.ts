@@ -54,7 +54,7 @@ test("what was stored during a claim with slots to spare, or before a failed one
   expect(wakeOthers).toHaveBeenCalledOnce();
 });
 
-test("while no slot is free, the others are woken once for what becomes due, or if it is unknown when", async () => {
+test("a full replica wakes the others once when an execution becomes due, and once if it does not know when", async () => {
   const { overflow, wakeOthers, startClaim } = open();
   // A claim with slots to spare took what was due, and the next one came before a look.
   overflow.add(true, true);

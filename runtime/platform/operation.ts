@@ -39,6 +39,10 @@ export interface Context {
   readonly auditEntry?: AuditEntry | undefined;
 }
 
+/** The same context, whose signal is also aborted with this one. It is not a copy, because a context may have getters. */
+export const withSignal = (context: Context, signal: AbortSignal): Context =>
+  Object.create(context, { signal: { value: AbortSignal.any([context.signal, signal]) } });
+
 /** An entry of the audit log. Unless `isStored` is set, it is appended after the operation. */
 export interface AuditEntry {
   /** The entry's JSON, given what the operation will return. */

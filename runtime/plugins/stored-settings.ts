@@ -20,7 +20,7 @@ export async function storedSettings(
   }
 }
 
-/** A handler for `catch` of a request that needs the stored settings: the same error as a `conflict` that says what to do. */
+/** A handler for `catch` of a request that needs the stored settings: the same error as a conflict (409), with what to do. */
 export function throwAsConflict(error: PluginError): never {
   const cure = "Add the key that encrypted them to ENCRYPTION_KEY, or remove the plugin and install it again";
   throw problem("wrong_state", `${error.message}. ${cure}.`);

@@ -38,9 +38,9 @@ export async function findMeant(sql: Queryable, text: string, sources: Iterable<
 }
 
 /**
- * The same subject with its project, if an execution on its issue knows it that webhooks of the same path started: whoever knows the
- * secret of another path could otherwise choose the project. Only for an issue whose id belongs to no other one; its length is that of
- * the partial index.
+ * The same subject with the project of an earlier execution on its issue. Only executions that the same webhook path started count:
+ * otherwise, the holder of another path's secret could choose the project. Only for a UUID, which names one issue whatever its
+ * project; its length is the condition of the partial index.
  */
 export async function findNamed(sql: Queryable, source: string, slug: string, { issue }: Subject): Promise<Subject | null> {
   if (!isUniqueIssue(issue)) return null;

@@ -32,7 +32,7 @@ const payload = fc.letrec<{ any: Json }>((tie) => ({
 test("whatever a payload contains, its labels are texts, and so is its newest text", () => {
   fc.assert(
     fc.property(payload, (one) => {
-      for (const label of labelsIn(one)) expect(typeof label).toBe("string");
+      for (const label of labelsIn(one).names) expect(typeof label).toBe("string");
       const { title, texts } = newestText({ text: "t" } as SourceEvent, one);
       for (const text of [title, ...texts.map((part) => part.text)]) expect(typeof text).toBe("string");
     }),

@@ -7,14 +7,10 @@ const maxLabels = 500;
 
 /**
  * The labels in a payload, from the members `labels` and `label`, which all platforms use: texts, or objects with a name. `label`
- * is the one that was added or removed, so it counts only in a payload without `labels`.
+ * is the one that was added or removed, so it counts only in a payload without `labels`. `isKnown`: the payload contains labels, or
+ * an empty list of them. Comments of Jira and Plane do not.
  */
-export const labelsIn = (payload: Json): string[] => readLabels(payload).names;
-
-/** Whether a payload contains labels, or an empty list of them. Comments of Jira and Plane do not. */
-export const containsLabels = (payload: Json): boolean => readLabels(payload).isKnown;
-
-function readLabels(payload: Json): { readonly names: string[]; readonly isKnown: boolean } {
+export function labelsIn(payload: Json): { readonly names: string[]; readonly isKnown: boolean } {
   const found = new Set<string>();
   const changed: unknown[] = [];
   let hasLabels = false;

@@ -125,7 +125,7 @@ export class Dispatcher {
       const effect = carryOut && (await stopByName(sql, { event, subject, first, carryOut }));
       if (effect) this.#carriedOut(incoming, effect);
     } catch (error) {
-      log.warn("failed to extend a command", { event_id: event.id, error });
+      log.warn("failed to carry out /stop under the name of its issue", { event_id: event.id, error });
     }
   }
 

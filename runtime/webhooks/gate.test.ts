@@ -93,10 +93,10 @@ test("a mention is a whole word; labels are found wherever a platform puts them"
     issue: { fields: { labels: ["three"] } },
     a: { b: { c: { d: { labels: ["too deep"] } } } },
   };
-  expect(labelsIn(payload).sort()).toEqual(["three", "two"]);
-  expect(labelsIn({ label: { name: "removed" }, issue: { labels: [] } })).toEqual([]);
-  expect(labelsIn({ label: { name: "one" } })).toEqual(["one"]);
-  fc.assert(fc.property(fc.jsonValue(), (value) => labelsIn(value as Json).every((label) => typeof label === "string")));
+  expect(labelsIn(payload).names.sort()).toEqual(["three", "two"]);
+  expect(labelsIn({ label: { name: "removed" }, issue: { labels: [] } }).names).toEqual([]);
+  expect(labelsIn({ label: { name: "one" } }).names).toEqual(["one"]);
+  fc.assert(fc.property(fc.jsonValue(), (value) => labelsIn(value as Json).names.every((label) => typeof label === "string")));
 });
 
 test("a mention is judged by the rules of its text's format", () => {

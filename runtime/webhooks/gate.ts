@@ -3,7 +3,7 @@ import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
 import type { TaskMapping } from "../mappings/queries.ts";
 import { limitName } from "../policy/settings.ts";
 import { isBelow } from "../policy/standing.ts";
-import { containsLabels, labelsIn } from "./conditions.ts";
+import { labelsIn } from "./conditions.ts";
 import { isMentioned } from "./mentioned.ts";
 
 /** The result of one rule about one task of an event, in words. */
@@ -74,8 +74,9 @@ function conditionVerdicts({ event, payload, mapping }: GateInput): Verdict[] {
     add("condition.mention", passes, `the text mentions ${name}`, `the visible text does not mention ${name}`);
   }
   if (label) {
-    const passes = labelsIn(payload).some((one) => one.toLowerCase() === label.toLowerCase());
-    const no = containsLabels(payload)
+    const { names, isKnown } = labelsIn(payload);
+    const passes = names.some((one) => one.toLowerCase() === label.toLowerCase());
+    const no = isKnown
       ? `the issue does not have the label "${label}"`
       : `the payload contains no labels, so it does not have the label "${label}"`;
     add("condition.label", passes, `the issue has the label "${label}"`, no);

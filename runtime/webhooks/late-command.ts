@@ -43,13 +43,15 @@ export async function lookUp({ event, findName, findStanding }: IncomingEvent, c
   return { subject, standing: await findStanding(subject.project) };
 }
 
+const storedKey = ({ source }: NewEvent, subject: Subject): string => storableText(subjectKey(source, subject));
+
 /**
  * Executes a command that waited for the name of its issue or the standing of its author, or refuses it, in one transaction. Returns
  * its effect; `null` if it was refused.
  */
 export function decideLate(sql: Sql, { command, event, found, carryOut }: LateCommand): Promise<Effect | null> {
   const { id, author } = event;
-  const subject = found.subject && storableText(subjectKey(event.source, found.subject));
+  const subject = found.subject && storedKey(event, found.subject);
   const named = { ...event, subject: subject ?? event.subject };
   return sql.begin(async (tx) => {
     if (event.reason === null || !(await endPending(tx, named, event.reason, found.standing))) return null;
@@ -80,7 +82,7 @@ interface LateStop extends Pick<LateCommand, "event" | "carryOut"> {
  */
 export function stopByName(sql: Sql, { event, subject, first, carryOut }: LateStop): Promise<Effect | null> {
   const { id } = event;
-  const named = { ...event, subject: subject ? storableText(subjectKey(event.source, subject)) : event.subject };
+  const named = { ...event, subject: subject ? storedKey(event, subject) : event.subject };
   return sql.begin(async (tx) => {
     if (!(await nameEvent(tx, named, stoppedById(first).summary))) return null;
     const noMore = { ...first, cancelled: [] };

@@ -3,7 +3,7 @@ import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
-import { unknownProject } from "../subject-names/subject-key.ts";
+import { needsName } from "./command.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 
 /** Timeouts of a reaction, and of the look-up of an issue. */
@@ -41,11 +41,11 @@ export function repliesTo(
       return null;
     }
   };
-  const isNamed = subject?.project !== unknownProject || !adapter.describe || connection.missingSettings.length > 0;
-  const isKnown = !author || !subject || !adapter.standing;
+  const hasName = adapter.describe && connection.missingSettings.length === 0 && needsName(subject);
+  const hasStanding = adapter.standing && author && subject;
   return {
     acknowledge,
-    ...(!isKnown && { findStanding: (project) => standings.find(connection, project, author) }),
-    ...(!isNamed && { findName }),
+    ...(hasStanding && { findStanding: (project) => standings.find(connection, project, author) }),
+    ...(hasName && { findName }),
   };
 }

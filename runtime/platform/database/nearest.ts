@@ -113,7 +113,10 @@ function nearestStatement(query: VectorQuery, column: VectorColumn): SqlStatemen
   return { text: `with ${parts} ${query.answer ?? "select * from found order by distance, id"}`, parameters: values };
 }
 
-/** Whether the conditions select more rows; a row counts once for each that it satisfies. Skipping rows is cheaper than counting them. */
+/**
+ * Whether the conditions select more than `most` rows in total. A row that meets two of them counts twice. Skipping rows is cheaper
+ * than counting them.
+ */
 function hasMoreRows(table: string, anyOf: readonly string[], most: string): string {
   if (anyOf.length === 0) return "false";
   const rows = anyOf.map((condition) => `select 1 from ${table} where ${condition}`).join(" union all ");

@@ -8,7 +8,7 @@ import { cannotStore, unavailableAnswer } from "../../platform/database/unavaila
 import { causeOf } from "../../platform/error-text.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Networks } from "../../platform/network/networks.ts";
-import { type Actor, type BoundOperation, type Context, Events, invokeWithEvents } from "../../platform/operation.ts";
+import { type Actor, type BoundOperation, type Context, Events, invokeWithEvents, withSignal } from "../../platform/operation.ts";
 import type { Authenticate } from "./authenticate.ts";
 import type { BodyBudget } from "./body.ts";
 import { CheckedReader, eventStream } from "./event-stream.ts";
@@ -67,7 +67,8 @@ function endpoint(operation: BoundOperation, options: HttpOptions) {
     const actor = await options.authenticate(proof, op.scope);
     const input = await readInput(c, op, places, limits);
     const reader = isFollowing ? new CheckedReader(() => options.authenticate({ ...proof, isRepeated: true }, op.scope)) : null;
-    const context = withSignal(options.context(c.req.raw, actor), reader?.signal);
+    const ofRequest = options.context(c.req.raw, actor);
+    const context = reader ? withSignal(ofRequest, reader.signal) : ofRequest;
     const output = await invokeWithEvents(operation, input, context);
     if (output instanceof Events) return eventStream(output.all, (error) => asProblem(error, c, options.log).message, reader);
     if (op.status === 204) return c.body(null, 204);
@@ -76,9 +77,6 @@ function endpoint(operation: BoundOperation, options: HttpOptions) {
     return pageOf(c, output as Page, status);
   };
 }
-
-const withSignal = (context: Context, signal: AbortSignal | undefined): Context =>
-  signal ? Object.create(context, { signal: { value: AbortSignal.any([context.signal, signal]) } }) : context;
 
 interface Page {
   readonly items: unknown[];

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { rememberLatest } from "@signalbox/sdk";
 import { isLoopback, parseAddress } from "../../platform/network/networks.ts";
 
 /**
@@ -56,15 +57,8 @@ const maxHosts = 100;
 
 /** Remembers what is known of a host: clients use few, and every request names one. */
 function remembered(check: (host: string) => boolean): (host: string) => boolean {
-  const known = new Map<string, boolean>();
-  return (host) => {
-    const before = known.get(host);
-    if (before !== undefined) return before;
-    if (known.size === maxHosts) known.clear();
-    const result = check(host);
-    known.set(host, result);
-    return result;
-  };
+  const known = rememberLatest<boolean>(maxHosts);
+  return (host) => known(host, () => check(host));
 }
 
 /** Whether a text is a host with an optional port and nothing else, so that it can be part of a URL. */

@@ -9,7 +9,7 @@ import {
 import { nearestName } from "@signalbox/schema/nearest";
 import { Problem } from "@signalbox/schema/problem";
 import { unavailableAnswer } from "../../platform/database/unavailable.ts";
-import type { Context } from "../../platform/operation.ts";
+import { type Context, withSignal } from "../../platform/operation.ts";
 import { messageError } from "./check-message.ts";
 import type { McpTool } from "./tool.ts";
 
@@ -60,11 +60,8 @@ function serverFor({ tools, context, version }: Serving): Server {
       const has = actor.scopes.join(", ");
       throw invalidParams(`${params.name} needs the scope ${tool.scope}; the API key has ${has}`);
     }
-    const until = AbortSignal.any([context.signal, signal]);
     try {
-      // Not a copy: the context has getters.
-      const limited = Object.create(context, { signal: { value: until } }) as Context;
-      return answer(await tool.call(params.arguments ?? {}, limited));
+      return answer(await tool.call(params.arguments ?? {}, withSignal(context, signal)));
     } catch (error) {
       return { isError: true, content: [{ type: "text", text: messageOf(error, params.name, context) }] };
     }
