@@ -24,7 +24,7 @@ export const canonicalTrigger = z
   .string()
   .max(128)
   .regex(
-    /^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$/,
+    /^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*$/,
     "must be a trigger name of lower-case words joined by dots, for example issue.created",
   )
   .describe("Canonical trigger: the name that all sources share for an event, for example `issue.created`.");

@@ -116,6 +116,21 @@ test("triggers: 201, 409, 204, 404, and 400 for invalid ones", async () => {
     expectRefused(await service.del(`/api/tasks/triggers/${id}`), 400, /id/);
 });
 
+test("a custom trigger may contain hyphens, and mappings fire it", async () => {
+  const canonical_trigger = "release-train.ready-to-ship";
+  const task = { id: "ship_check", name: "Ship check", description: "Check the release.", actor_id: "pm_default" };
+  expect((await service.post("/api/tasks", task)).status).toBe(201);
+  expect((await service.post("/api/tasks/triggers", { canonical_trigger, task_id: task.id })).status).toBe(201);
+  const source = { source: "alpha", event_name: "release", action: "published", canonical_trigger };
+  expect((await service.post("/api/tasks/sources", source)).status).toBe(201);
+  const filter = { source: "alpha", event_type: "workflow_run", canonical_trigger };
+  expect((await service.post("/api/webhook-mappings", filter)).status).toBe(201);
+  const fired = { status: 202, body: { canonical_trigger, executions: [{ task_id: task.id }] } };
+  const payload = { action: "published", repository: { full_name: "octo/app" } };
+  expect(await service.webhook(payload, { event: "release" })).toMatchObject(fired);
+  expect(await service.webhook({ ...payload, action: "completed" }, { event: "workflow_run" })).toMatchObject(fired);
+});
+
 test("signalbox doctor names mappings that are accepted and can start nothing", { timeout: 60_000 }, async () => {
   await using seeded = await startService({ seed: true });
   const trigger = { canonical_trigger: "issue.creatd", task_id: "triage_initial_intent" };
