@@ -43,6 +43,8 @@ export interface Client {
    * use it.
    */
   readonly graphql: (effect: "read" | "write", query: string, variables: Parameters, signal: AbortSignal) => Promise<unknown>;
+  /** Address of a resource in the API, for example of an answer that names no address on the website. */
+  readonly addressOf: (route: string, parameters: Parameters) => string;
 }
 
 type ClientCapabilities = Pick<Capabilities, "fetch" | "log" | "throttle">;
@@ -90,7 +92,8 @@ function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, t
     };
   const read = through(reads, ({ code }) => code === "unavailable");
   const write = through(writes, () => false);
-  return { read, write, graphql: graphqlBy(api_url, { read, write }) };
+  const addressOf = (path: string, parameters: Parameters) => callOf(account.base, `GET ${path}`, parameters).url;
+  return { read, write, graphql: graphqlBy(api_url, { read, write }), addressOf };
 }
 
 /** An app's own token is a JWT. */

@@ -1,4 +1,5 @@
 import { addMarker, type PostedComment, readMarker, sanitizeText, truncate, writeShorter } from "@signalbox/sdk";
+import type { z } from "zod";
 import type { Client, Parameters } from "./client.ts";
 import { findAllDiscussionComments, postDiscussionComment, updateDiscussionComment } from "./discussions.ts";
 import { pageOf } from "./paging.ts";
@@ -54,7 +55,7 @@ export async function postComment(
     if (place.kind === "discussion") return postDiscussionComment(client, place, text, signal);
     const { post, parameters, more } = routesOf(place);
     const { data } = await client.write(`POST ${post}`, { ...parameters, ...more, body: text }, shapes.comment, signal);
-    return postedCommentOf(data);
+    return postedCommentOf(client, place, data);
   });
 }
 
@@ -70,7 +71,8 @@ export async function updateComment(
     const text = commentBody(shown, key);
     if (place.kind === "discussion") return updateDiscussionComment(client, id, text, signal);
     const parameters = { owner: place.owner, repo: place.repo, id, body: text };
-    return postedCommentOf((await client.write(`PATCH ${routesOf(place).one}`, parameters, shapes.comment, signal)).data);
+    const { data } = await client.write(`PATCH ${routesOf(place).one}`, parameters, shapes.comment, signal);
+    return postedCommentOf(client, place, data);
   });
 }
 
@@ -87,8 +89,7 @@ export async function findComment(client: Client, place: Place, key: string, sig
   if (place.kind === "discussion") return (await findAllDiscussionComments(client, place, key, signal)).at(-1) ?? null;
   const { list, parameters } = routesOf(place);
   const load = (page: number) => client.read(`GET ${list}`, { ...parameters, per_page: 100, page }, shapes.comments, signal);
-  const among = (page: readonly { id: number | bigint; html_url: string; body?: string | null | undefined }[]) =>
-    page.findLast((comment) => readMarker(comment.body) === key);
+  const among = (page: z.output<typeof shapes.comments>) => page.findLast((comment) => readMarker(comment.body) === key);
   const first = await load(1);
   let found = among(first.data);
   let forward = pageOf(first.link, "last") === null ? pageOf(first.link, "next") : null;
@@ -99,10 +100,11 @@ export async function findComment(client: Client, place: Place, key: string, sig
     found = among(next.data);
     forward = pageOf(next.link, "next");
   }
-  return found ? postedCommentOf(found) : null;
+  return found ? postedCommentOf(client, place, found) : null;
 }
 
-export const postedCommentOf = (comment: { id: number | bigint; html_url: string }): PostedComment => ({
-  id: String(comment.id),
-  url: comment.html_url,
-});
+export function postedCommentOf(client: Client, place: RestPlace, comment: z.output<typeof shapes.comment>): PostedComment {
+  const id = String(comment.id);
+  const { owner, repo } = place;
+  return { id, url: comment.html_url ?? client.addressOf(routesOf(place).one, { owner, repo, id }) };
+}

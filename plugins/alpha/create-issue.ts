@@ -3,6 +3,7 @@ import { addressOf, repositoryOf } from "./address.ts";
 import type { Client } from "./client.ts";
 import { maxCommentLength } from "./comments.ts";
 import { payloadOf } from "./payload.ts";
+import { issueUrl } from "./read-issue.ts";
 import * as shapes from "./shapes.ts";
 
 const createdIssue = shapes.issue.loose();
@@ -15,12 +16,13 @@ export async function createIssue(client: Client, { project, title, body }: NewI
   const full_name = `${repository.owner}/${repository.repo}`;
   const created = { action: "opened", issue: data, repository: { full_name }, sender: data.user ?? null };
   const payload = payloadOf(created);
-  return { key: `${full_name}#${data.number}`, url: data.html_url, event: { headers: { "x-alpha-event": "issues" }, payload } };
+  const url = issueUrl(client, { ...repository, issue_number: data.number }, data);
+  return { key: `${full_name}#${data.number}`, url, event: { headers: { "x-alpha-event": "issues" }, payload } };
 }
 
 /** A deleted issue counts as closed. */
 export async function closeIssue(client: Client, { project, key }: { project: string; key: string }, signal: AbortSignal) {
   const route = "PATCH /repos/{owner}/{repo}/issues/{issue_number}";
   const parameters = { ...addressOf(key, project), state: "closed" };
-  await client.write(route, parameters, shapes.issue, signal).catch(ifCode("not_found", null));
+  await client.write(route, parameters, shapes.changedIssue, signal).catch(ifCode("not_found", null));
 }

@@ -26,6 +26,6 @@ export async function describe(client: Client, { project, issue }: Subject, sign
     state: data.state,
     labels: data.labels.flatMap((label) => (typeof label === "string" ? label : (label.name ?? []))),
     author: data.user?.login ?? null,
-    url: data.html_url,
+    url: data.html_url ?? null,
   };
 }

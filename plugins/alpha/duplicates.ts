@@ -13,7 +13,9 @@ export async function findAllComments(client: Client, place: Place, key: string,
   const comments: PostedComment[] = [];
   for (let page: number | null = 1; page !== null && page <= maxPages; ) {
     const { data, link } = await client.read(`GET ${list}`, { ...parameters, per_page: 100, page }, shapes.comments, signal);
-    comments.push(...data.filter((comment) => readMarker(comment.body) === key).map(postedCommentOf));
+    comments.push(
+      ...data.filter((comment) => readMarker(comment.body) === key).map((one) => postedCommentOf(client, place, one)),
+    );
     page = pageOf(link, "next");
   }
   return comments;

@@ -5,6 +5,10 @@ import * as shapes from "./shapes.ts";
 
 const maxComments = 30;
 
+/** Where people see an issue; its address in the API if the platform names no other. */
+export const issueUrl = (client: Client, address: Address, { html_url }: z.output<typeof shapes.changedIssue>): string =>
+  html_url ?? client.addressOf("/repos/{owner}/{repo}/issues/{issue_number}", { ...address });
+
 /** Reads an issue and its last 30 comments, oldest first. */
 export async function readIssue(client: Client, address: Address, signal: AbortSignal) {
   const route = "GET /repos/{owner}/{repo}/issues/{issue_number}";

@@ -9,7 +9,10 @@ const times = { created_at: z.string().nullish(), updated_at: z.string().nullish
 /** The author's relation to the repository, for example MEMBER: GitHub's `author_association`. */
 const author_association = z.string().nullish();
 
-export const comment = z.object({ id, html_url: z.string(), body: z.string().nullish(), user, author_association, ...times });
+/** Address on the platform's website. Servers that only resemble the platform may leave it out. */
+const html_url = z.string().nullish();
+
+export const comment = z.object({ id, html_url, body: z.string().nullish(), user, author_association, ...times });
 export const comments = z.array(comment);
 export const reaction = z.object({ id, content: z.string(), user });
 export const reactions = z.array(reaction);
@@ -20,13 +23,15 @@ export const issue = z.object({
   title: z.string(),
   state: z.string(),
   body: z.string().nullish(),
-  html_url: z.string(),
+  html_url,
   comments: z.number().default(0),
   user,
   author_association,
   labels: z.array(z.union([z.string(), z.object({ name: z.string().nullish() })])).default([]),
   ...times,
 });
+/** What is read of an issue after a change. */
+export const changedIssue = z.object({ number: z.number().optional(), html_url });
 export const label = z.object({ name: z.string(), color: z.string(), description: z.string().nullish(), url: z.string() });
 export const labels = z.array(label);
 

@@ -7,7 +7,7 @@ import { findComment, maxCommentLength, postComment } from "./comments.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
 import { createLabel } from "./labels.ts";
 import { placeOf } from "./place.ts";
-import { readIssue } from "./read-issue.ts";
+import { issueUrl, readIssue } from "./read-issue.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
@@ -55,8 +55,9 @@ const updateDescription = (clientOf: ClientOf) =>
       const address = addressOf(input.issue, input.project);
       const body = truncate(sanitizeText(input.description), maxCommentLength);
       const route = "PATCH /repos/{owner}/{repo}/issues/{issue_number}";
-      const { data } = await clientOf(connection).write(route, { ...address, body }, shapes.issue, signal);
-      return { number: data.number, url: data.html_url };
+      const client = clientOf(connection);
+      const { data } = await client.write(route, { ...address, body }, shapes.changedIssue, signal);
+      return { number: data.number ?? address.issue_number, url: issueUrl(client, address, data) };
     },
   });
 const descriptionInput = z.object({ issue, project, description });
@@ -70,7 +71,9 @@ const getIssue = (clientOf: ClientOf) =>
     input: issueInput,
     output: issueOutput,
     run: async (input, { connection, signal }) => {
-      const { found, comments } = await readIssue(clientOf(connection), addressOf(input.issue, input.project), signal);
+      const client = clientOf(connection);
+      const address = addressOf(input.issue, input.project);
+      const { found, comments } = await readIssue(client, address, signal);
       return {
         number: found.number,
         title: sanitizeText(found.title),
@@ -79,7 +82,7 @@ const getIssue = (clientOf: ClientOf) =>
         labels: found.labels.flatMap((entry) => (typeof entry === "string" ? entry : (entry.name ?? []))),
         user: found.user?.login ?? null,
         standing: standingOf(found.author_association),
-        url: found.html_url,
+        url: issueUrl(client, address, found),
         created_at: found.created_at ?? null,
         updated_at: found.updated_at ?? null,
         comments: comments.map((entry) => ({

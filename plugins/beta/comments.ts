@@ -43,7 +43,7 @@ async function postNote(
   }
   const route = place.thread === null ? `POST ${base.notes}` : `POST ${base.discussions}/{discussion}/notes`;
   const path = { ...base.path, ...(place.thread !== null && { discussion: place.thread }) };
-  const { data } = await client.write({ route, path, body, schema: shapes.note, signal });
+  const { data } = await client.write({ route, path, body, schema: shapes.writtenNote, signal });
   const posted = postedCommentOf(connection, place, data.id);
   if (text.private) await requirePrivate(account, place, data, () => deleteComment(account, place, posted.id));
   return posted;
@@ -60,7 +60,7 @@ export async function updateComment(
   const { route, path } = await noteAt(account, place, id);
   await writeShorter(text.body, (shown) => {
     const body = { body: commentBody(shown, text.key) };
-    return client.write({ route: `PUT ${route}`, path, body, schema: shapes.note, signal });
+    return client.write({ route: `PUT ${route}`, path, body, schema: shapes.writtenNote, signal });
   });
   return { id, url: urlOf(connection, place, id.split(":").at(-1) ?? id) };
 }

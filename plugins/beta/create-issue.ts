@@ -34,7 +34,7 @@ export async function closeIssue(
 ): Promise<void> {
   const path = { ...addressOf(key, project) };
   const body = { state_event: "close" };
-  const request = { route: "PUT /projects/{project}/{kind}/{iid}", path, body, schema: shapes.issue, signal };
+  const request = { route: "PUT /projects/{project}/{kind}/{iid}", path, body, schema: shapes.changedIssue, signal };
   await client.write(request).catch(ifCode("not_found", null));
 }
 

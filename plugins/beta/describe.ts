@@ -30,6 +30,6 @@ export async function describe(client: HttpClient, place: Place, signal: AbortSi
     state: data.state,
     labels: data.labels,
     author: data.author?.username ?? null,
-    url: data.web_url,
+    url: data.web_url ?? null,
   };
 }

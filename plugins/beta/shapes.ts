@@ -3,9 +3,11 @@ import { z } from "zod";
 /** The members of the platform's responses that are used. */
 const user = z.object({ username: z.string() }).nullish();
 
+/** What is read of a note after it was written. */
+export const writtenNote = z.looseObject({ id: z.number() });
 export const note = z.object({
   id: z.number(),
-  body: z.string(),
+  body: z.string().default(""),
   author: user,
   created_at: z.string().nullish(),
   updated_at: z.string().nullish(),
@@ -23,7 +25,7 @@ export const issue = z.object({
   title: z.string(),
   state: z.string(),
   description: z.string().nullish(),
-  web_url: z.string(),
+  web_url: z.string().nullish(),
   created_at: z.string().nullish(),
   updated_at: z.string().nullish(),
   labels: z.array(z.string()).default([]),
@@ -31,8 +33,11 @@ export const issue = z.object({
   confidential: z.boolean().nullish(),
 });
 
+/** What is read of an issue after a change. */
+export const changedIssue = z.object({ iid: z.number().optional(), web_url: z.string().nullish() });
+
 /** A created issue is kept whole: it becomes the payload of an event. */
-export const createdIssue = issue.loose();
+export const createdIssue = issue.extend({ web_url: z.string() }).loose();
 
 /** List items keep all their members, because the poll passes them to `parse` in the shape of a webhook. */
 export const listItems = z.array(z.looseObject({ iid: z.number(), updated_at: z.string() }));

@@ -10,11 +10,11 @@ import {
   truncate,
 } from "@signalbox/sdk";
 import { z } from "zod";
-import { addressOf, issueOf } from "./address.ts";
+import { type Address, addressOf, issueOf } from "./address.ts";
 import { deleteComment, findAllComments, findComment, maxCommentLength, postComment } from "./comments.ts";
 import { placeOf } from "./place.ts";
 import { withoutQuickActions } from "./quick-actions.ts";
-import type { Settings } from "./settings.ts";
+import { type Settings, webUrlOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 import { isHidden, refusePublicPlace, requireConfidential } from "./visibility.ts";
 
@@ -26,6 +26,10 @@ const { issue, project, body, description } = issueParameters({
   project: 'Project as "group/project".',
 });
 const route = "/projects/{project}/{kind}/{iid}";
+
+/** Where people see an issue, if the answer does not say so. */
+const issueUrlOf = (connection: Settings, { project, kind, iid }: Address): string =>
+  `${webUrlOf(connection)}/${project}/-/${kind}/${iid}`;
 
 export const betaTools = (clientOf: ClientOf) => ({
   add_comment: addComment(clientOf),
@@ -74,9 +78,9 @@ const updateDescription = (clientOf: ClientOf) =>
       const address = addressOf(input.issue, input.project);
       if (call.private) await requireConfidential(accountOf(clientOf, call), input.issue, input.project);
       const body = { description: truncate(withoutQuickActions(sanitizeText(input.description)), maxCommentLength) };
-      const request = { route: `PUT ${route}`, path: { ...address }, body, schema: shapes.issue, signal };
+      const request = { route: `PUT ${route}`, path: { ...address }, body, schema: shapes.changedIssue, signal };
       const { data } = await clientOf(connection).write(request);
-      return { issue: issueOf(address.kind, data.iid), url: data.web_url };
+      return { issue: issueOf(address.kind, data.iid ?? address.iid), url: data.web_url ?? issueUrlOf(connection, address) };
     },
   });
 const descriptionInput = z.object({ issue, project, description });
@@ -106,7 +110,7 @@ const getIssue = (clientOf: ClientOf) =>
         description: sanitizeText(data.description ?? ""),
         labels: data.labels,
         author: data.author?.username ?? null,
-        url: data.web_url,
+        url: data.web_url ?? issueUrlOf(connection, address),
         created_at: data.created_at ?? null,
         updated_at: data.updated_at ?? null,
         comments: notes.map((note) => ({

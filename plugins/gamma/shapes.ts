@@ -11,10 +11,11 @@ const user = z.looseObject({
 export const account = user;
 export const permissions = z.object({ permissions: z.record(z.string(), z.object({ havePermission: z.boolean() })) });
 export const properties = z.array(z.object({ key: z.string(), value: z.unknown() }));
+const id = z.union([z.string(), z.number()]).transform(String);
 /** Kept whole, with its people: the poll passes comments to `parse`. */
 export const comment = z.looseObject({
-  id: z.string(),
-  body: z.unknown(),
+  id,
+  body: z.unknown().optional(),
   author: user.nullish(),
   created: z.string().nullish(),
   updated: z.string().nullish(),

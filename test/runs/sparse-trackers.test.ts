@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type LoopbackServer, startLoopback } from "../../examples/demo/loopback-server.ts";
+import { type Model, startModel } from "../../examples/demo/model.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { waitForExecutions } from "../harness/wait.ts";
+import type { Receipt } from "../harness/webhooks.ts";
+import { plainScript } from "../harness/world.ts";
+
+// Servers that resemble a platform may answer a write with less than the platform does.
+
+const issue = "11111111-1111-4111-8111-111111111111";
+const project = "22222222-2222-4222-8222-222222222222";
+
+/** The created issue of each source with the members that the specification names, and the path of its comments. */
+const created = {
+  alpha: {
+    headers: { "x-alpha-event": "issues" },
+    payload: { action: "opened", issue: { number: 7, title: "T", state: "open" }, repository: { full_name: "octo/app" } },
+    comments: "/repos/octo/app/issues/7/comments",
+    address: { issue: "7", project: "octo/app" },
+  },
+  beta: {
+    headers: { "x-beta-event": "Issue Hook", "x-beta-token": "token" },
+    payload: {
+      object_kind: "issue",
+      project: { id: 1, path_with_namespace: "octo/app" },
+      object_attributes: { iid: 7, title: "T", state: "opened", action: "open" },
+    },
+    comments: "/api/v4/projects/octo%2Fapp/issues/7/notes",
+    address: { issue: "7", project: "octo/app" },
+  },
+  gamma: {
+    headers: {},
+    payload: { webhookEvent: "gamma:issue_created", issue: { key: "APP-7", fields: { summary: "T" } } },
+    comments: "/rest/api/3/issue/APP-7/comment",
+    address: { issue: "APP-7" },
+  },
+  delta: {
+    headers: { "x-api-key": "token" },
+    payload: { event: "issue.created", data: { id: issue, name: "T", project_id: project, workspace_slug: "acme" } },
+    comments: `/api/v1/workspaces/acme/projects/${project}/issues/${issue}/comments/`,
+    address: { issue, project },
+  },
+} as const;
+
+describe("a tracker that answers a write only with an id", () => {
+  let tracker: LoopbackServer;
+  let model: Model;
+  let service: Service;
+  beforeAll(async () => {
+    let id = 0;
+    tracker = await startLoopback({
+      handler: ({ method }) =>
+        method === "GET" ? new Response(null, { status: 404 }) : Response.json({ id: ++id }, { status: 201 }),
+      errorBody: () => ({}),
+    });
+    model = await startModel({ script: plainScript });
+    const { url } = tracker;
+    const accounts = {
+      ALPHA_API_URL: url,
+      ALPHA_TOKEN: "token",
+      BETA_URL: url,
+      BETA_TOKEN: "token",
+      GAMMA_URL: url,
+      GAMMA_EMAIL: "bot@example.com",
+      GAMMA_API_TOKEN: "token",
+      DELTA_API_URL: url,
+      DELTA_API_KEY: "token",
+      DELTA_WORKSPACE_SLUG: "acme",
+    };
+    service = await startService({ seed: true, env: { ...accounts, LLM_BASE_URL: model.url, LLM_MODEL: "scripted" } });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await Promise.all([tracker?.close(), model?.close()]);
+  });
+
+  const writes = (path: string) => tracker.requests.filter((request) => request.method !== "GET" && request.path === path);
+
+  test.for(Object.entries(created))("%s: each answer is posted once", async ([source, { headers, payload, comments }]) => {
+    const { status, body } = await service.post<Receipt>(`/webhook/${source}`, payload, { headers });
+    expect([status, body.executions?.length]).toEqual([202, 2]);
+    const executions = await waitForExecutions(service, { event_id: body.event_id, count: 2 });
+    for (const one of executions) {
+      expect([one.state, one.error, one.attempts]).toEqual(["succeeded", null, 1]);
+      expect(new URL(one.result_url ?? "").href).toContain("7");
+    }
+    expect(writes(comments)).toHaveLength(2);
+  });
+
+  test.for(Object.entries(created))("%s: a description is updated once", async ([source, { address }]) => {
+    const before = tracker.requests.length;
+    const parameters = { ...address, description: "New." };
+    const { status, body } = await service.post(`/api/tools/${source}.update_description/execute`, { parameters });
+    expect([status, body]).toMatchObject([200, { status: "succeeded", error: null }]);
+    expect(tracker.requests.slice(before).filter(({ method }) => method === "PATCH" || method === "PUT")).toHaveLength(1);
+  });
+});
