@@ -4,8 +4,9 @@ import { createEvaluator } from "../platform/evaluator.ts";
 import { startLoop } from "../platform/loop.ts";
 import { DeferredWebhooks } from "../webhooks/deferred/defer.ts";
 import { readDeferred } from "../webhooks/deferred/read.ts";
-import { Dispatcher } from "../webhooks/dispatch.ts";
+import { Dispatcher, type DispatcherOptions } from "../webhooks/dispatch.ts";
 import { openMappingRules } from "../webhooks/mapping-rules.ts";
+import { startPendingCommands } from "../webhooks/pending-commands.ts";
 import { createPreviousSecrets } from "../webhooks/previous-secret.ts";
 import { compressesWithLz4 } from "../webhooks/queries.ts";
 import { Receiver } from "../webhooks/receive.ts";
@@ -27,16 +28,19 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
   const rules = await openMappingRules({ sql, bus, log, vault, evaluator, warn, alarm });
   shutdown.add(() => rules.close());
   const hasLz4 = await compressesWithLz4(sql);
+  const wake: DispatcherOptions["wake"] = queue
+    ? (newcomer, isPostponed) => queue.takeStored(newcomer, isPostponed)
+    : wakeOthersOf(core);
+  const commands = openCommands(core, { connections, standings }, wake);
   const dispatcher = new Dispatcher({
     sql,
     routing,
     policies: core.policies,
     warn,
     log,
-    wake: queue ? (newcomer, isPostponed) => queue.takeStored(newcomer, isPostponed) : wakeOthersOf(core),
+    wake,
     stored: database.stored,
-    cancelled: (ids) => void endAll(core, ids),
-    carryOut: config.COMMANDS_ENABLED ? runCommand : null,
+    ...commands,
     debounceMs: config.UPDATE_DEBOUNCE_SECONDS * 1000,
     concurrency: concurrencyOf(core, 4),
     replayHours: config.WEBHOOK_REPLAY_HOURS,
@@ -65,6 +69,30 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
   });
   readDeferred(deferred, receiver, manager);
   return { routing, rules, standings, evaluator, receiver, deferred };
+}
+
+/** Carries out the commands in comments, and looks up what some of them wait for. */
+function openCommands(core: Core, { connections, standings }: Pick<Plugins, "connections" | "standings">, wake: () => void) {
+  const { config, sql, log, shutdown } = core;
+  const cancelled = (ids: readonly string[]) => void endAll(core, ids);
+  const carryOut = config.COMMANDS_ENABLED ? runCommand : null;
+  const carriedOut: DispatcherOptions["carriedOut"] = (effect, acknowledge) => {
+    if (effect.cancelled.length > 0) cancelled(effect.cancelled);
+    wake();
+    acknowledge?.(effect.isDone);
+  };
+  const pending = startPendingCommands({
+    sql,
+    log,
+    standings,
+    connectionBySlug: connections.bySlug,
+    trackerUpdates: config.TRACKER_UPDATES_ENABLED,
+    carryOut,
+    carriedOut,
+    leaseSeconds: config.EXECUTION_LEASE_SECONDS,
+  });
+  shutdown.add(pending.stop);
+  return { cancelled, carryOut, carriedOut, commandWaits: pending.wake };
 }
 
 /** Removes old records of own writes. Returns how to stop. */

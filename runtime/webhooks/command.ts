@@ -31,9 +31,12 @@ export interface CommandPlace {
  */
 type Reach = string | null;
 
+/** What a command needs of its stored event. */
+export type CommandEvent = Pick<NewEvent, "id" | "source" | "slug" | "subject" | "actor" | "author" | "comment" | "reason">;
+
 /** The place of a stored event's command. `alias`: another name of its subject, under which executions may be stored. */
 export const commandPlace = (
-  { id, source, slug, subject, actor, author }: Pick<NewEvent, "id" | "source" | "slug" | "subject" | "actor" | "author">,
+  { id, source, slug, subject, actor, author }: CommandEvent,
   alias: string | null = null,
 ): CommandPlace => ({
   event_id: id,
@@ -117,6 +120,6 @@ export const stoppedById = (effect: Effect): Effect => ({
 export const stoppedByIdOnly = ({ summary }: Effect): string =>
   `${summary}; its issue could not be looked up: write it again to stop the rest`;
 
-/** Why a command whose issue could not be looked up is not carried out. */
-export const unknownIssue = ({ name }: Command): string =>
-  `/${name} was not carried out, because its issue could not be looked up: write it again`;
+/** Why a command that waited is not carried out. */
+export const notCarriedOut = ({ name }: Command, reason: string): string =>
+  `/${name} was not carried out, because ${reason}: write it again`;

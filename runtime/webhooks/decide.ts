@@ -209,12 +209,12 @@ const chosenTask = (task_id: string, [canonical_trigger = "replay"]: readonly st
  * carried out now and once more under the name.
  */
 export function commandIn(incoming: IncomingEvent, hasCommands: boolean) {
-  const { event, origin, findStanding, findName } = incoming;
+  const { event, origin, canFindStanding, canFindName } = incoming;
   const discarded = reasonToDiscard(incoming);
   const command = hasCommands && discarded === null && origin.kind !== "replay" ? commandOf(event) : null;
-  const waitsForStanding = command && findStanding && needsStanding(command, event.author);
+  const waitsForStanding = command && canFindStanding && needsStanding(command, event.author);
   const refusal = command && !waitsForStanding ? commandRefusal(command, event.author) : null;
-  const isUnnamed = command && findName && refusal === null && needsName(event.subject);
+  const isUnnamed = command && canFindName && refusal === null && needsName(event.subject);
   const isById = isUnnamed && command.name === "stop";
   const waitsForName = isUnnamed && !isById;
   const reasonToWait = waitsForName

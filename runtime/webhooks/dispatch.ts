@@ -6,7 +6,7 @@ import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { ownAttributes } from "../platform/telemetry/names.ts";
 import { inSpan, inTrace, validTraceparent } from "../platform/telemetry/tracing.ts";
-import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
+import type { Arrival, StoredEvent } from "./arrival.ts";
 import { alreadyCarriedOut, type Command, commandPlace, type Effect, type RunCommand, stoppedById } from "./command.ts";
 import { splitCopies } from "./copies.ts";
 import { commandIn, type DecisionDeps, decide } from "./decide.ts";
@@ -14,7 +14,7 @@ import { authorKey, discard, findCarriedOut, setEffect } from "./ending-queries.
 import { packBodies } from "./event-row.ts";
 import { identify } from "./identify.ts";
 import type { IdentifiedEvent, IncomingEvent } from "./incoming-event.ts";
-import { decideLate, lookUp, stopByName } from "./late-command.ts";
+import { insertPending } from "./pending-queries.ts";
 import { type ArrivalLimits, insertArrivals } from "./queries.ts";
 import { storedOrEarlier, storeTogether } from "./store-together.ts";
 import { withProject } from "./with-project.ts";
@@ -34,6 +34,10 @@ export interface DispatcherOptions extends DecisionDeps {
   readonly cancelled: (ids: readonly string[]) => void;
   /** Executes commands in comments; `null`: comments contain none. */
   readonly carryOut: RunCommand | null;
+  /** Called after a command was carried out. */
+  readonly carriedOut: (effect: Effect, acknowledge?: (isDone: boolean) => void) => void;
+  /** Called after a command was stored that waits for what is looked up at its platform. */
+  readonly commandWaits: () => void;
   /** Maximum number of concurrent writes of webhooks. */
   readonly concurrency: number;
   /** A signed body counts as a duplicate if the same body arrived within this many hours before. 0: off. */
@@ -72,14 +76,14 @@ export class Dispatcher {
   }
 
   async #accept(incoming: IdentifiedEvent): Promise<Receipt> {
-    const { wake, cancelled, log, warn } = this.#options;
-    const { arrival, stored, effect, pending, isById } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
+    const { wake, cancelled, carriedOut, commandWaits, log, warn } = this.#options;
+    const { arrival, stored, effect, waits } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
     if (typeof stored === "string") return { event_id: stored, status: "duplicate" };
     this.#options.stored();
     if (stored.cancelled.length > 0) cancelled(stored.cancelled);
-    if (effect) this.#carriedOut(isById ? {} : incoming, effect);
-    if (effect && isById) void this.#stopByName(incoming, arrival.event, effect);
-    if (pending) void this.#carryOutLate(incoming, arrival.event, pending);
+    // A command that waits is acknowledged later.
+    if (effect) carriedOut(effect, waits ? undefined : incoming.acknowledge);
+    if (waits) commandWaits();
     const { id, slug, subject } = arrival.event;
     if (stored.outcome === "discarded") log.info("event discarded", { event_id: id, slug, reason: stored.reason });
     else if (arrival.executions.length > stored.held)
@@ -98,37 +102,6 @@ export class Dispatcher {
     return receiptOf(arrival, stored);
   }
 
-  #carriedOut({ acknowledge }: Pick<IncomingEvent, "acknowledge">, effect: Effect): void {
-    const { wake, cancelled } = this.#options;
-    if (effect.cancelled.length > 0) cancelled(effect.cancelled);
-    wake();
-    acknowledge?.(effect.isDone);
-  }
-
-  /** Executes a command after its webhook was answered, once the platform has reported what it waits for. */
-  async #carryOutLate(incoming: IncomingEvent, event: NewEvent, command: Command): Promise<void> {
-    const { sql, carryOut, log } = this.#options;
-    try {
-      const found = await lookUp(incoming, command);
-      const effect = carryOut && (await decideLate(sql, { command, event, found, carryOut }));
-      if (effect) this.#carriedOut(incoming, effect);
-    } catch (error) {
-      log.warn("failed to run a command", { event_id: event.id, error });
-    }
-  }
-
-  /** Extends a `/stop` that was carried out under the id of its issue, once the platform has reported its key or project. */
-  async #stopByName(incoming: IncomingEvent, event: NewEvent, first: Effect): Promise<void> {
-    const { sql, carryOut, log } = this.#options;
-    try {
-      const subject = (await incoming.findName?.()) ?? null;
-      const effect = carryOut && (await stopByName(sql, { event, subject, first, carryOut }));
-      if (effect) this.#carriedOut(incoming, effect);
-    } catch (error) {
-      log.warn("failed to carry out /stop under the name of its issue", { event_id: event.id, error });
-    }
-  }
-
   async #decideAndStore(incoming: IdentifiedEvent): Promise<Dispatched> {
     const { carryOut } = this.#options;
     const { discarded, command, reasonToWait, isById, refusal } = commandIn(incoming, carryOut !== null);
@@ -141,8 +114,9 @@ export class Dispatcher {
       const arrival = { ...decided, ...identify(incoming, this.#options.replayHours) };
       if (carryOut && command && reason === null)
         return storeCommand(arrival, { command, carryOut, isById: isById === true }, this.#options);
+      if (command && reasonToWait !== null) return storePending(arrival, command, this.#options);
       const storeEvent = inOrder || arrival.event.polled ? this.#storeInOrder : this.#storeWebhook;
-      return { arrival, stored: await storeEvent(arrival), effect: null, pending: reasonToWait === null ? null : command };
+      return { arrival, stored: await storeEvent(arrival), effect: null };
     };
     return inOrder ? inOrder(store) : store();
   }
@@ -199,10 +173,11 @@ interface Dispatched {
   readonly stored: string | StoredEvent;
   /** The outcome of its command. */
   readonly effect: Effect | null;
-  /** A command that waits for the standing of its author, or for the name of its issue. */
-  readonly pending?: Command | null;
-  /** Its `/stop` was carried out under the id of its issue only. */
-  readonly isById?: boolean;
+  /**
+   * Whether its command waits for the standing of its author or the name of its issue. A `/stop` was carried out under the id of its
+   * issue first.
+   */
+  readonly waits?: boolean;
 }
 
 /** Stores the event of a command and executes the command in one transaction. The event starts no tasks. */
@@ -223,7 +198,25 @@ async function storeCommand(
     }
     const effect = await carryOut(tx, command, commandPlace(event));
     await setEffect(tx, event.id, isById ? stoppedById(effect) : effect);
-    return { arrival, stored, effect, isById };
+    if (isById) await insertPending(tx, event.id, command, effect);
+    return { arrival, stored, effect, waits: isById };
+  });
+}
+
+/** Stores the event of a command that is carried out or refused later. */
+async function storePending(
+  received: Arrival,
+  command: Command,
+  { sql, replayHours, loops, hasLz4 }: DispatcherOptions,
+): Promise<Dispatched> {
+  const [arrival] = packBodies([received], hasLz4) as [Arrival];
+  const { id, reason } = arrival.event;
+  return sql.begin(async (tx) => {
+    const stored = await storedOrEarlier(tx, arrival, await insertArrivals(tx, [arrival], { replayHours, loops }));
+    // It is discarded for another reason if the comment turns out to be ours.
+    const waits = typeof stored === "object" && stored.reason === reason;
+    if (waits) await insertPending(tx, id, command, null);
+    return { arrival, stored, effect: null, waits };
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Queryable } from "../platform/database/client.ts";
 import { namesOf } from "../subject-names/subject-key.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
-import type { Effect } from "./command.ts";
+import type { CommandEvent, Effect } from "./command.ts";
 
 /** Who caused an event. Ids are comparable only within a source. */
 export function authorKey({ source, author, actor }: Pick<NewEvent, "source" | "author" | "actor">): string | null {
@@ -54,7 +54,7 @@ export function endingOf(sql: Queryable, arrivals: readonly Arrival[], { togethe
  * another delivery id, by whoever has a copy of it. Of concurrent copies, one waits for the other. `isById`: the event names its
  * issue only by an id, and the earlier one may have got the name of the issue.
  */
-export async function findCarriedOut(tx: Queryable, event: NewEvent, isById = false): Promise<string | undefined> {
+export async function findCarriedOut(tx: Queryable, event: CommandEvent, isById = false): Promise<string | undefined> {
   const { id, slug, subject, comment } = event;
   if (comment === null || subject === null) return undefined;
   await tx`select pg_advisory_xact_lock(hashtextextended(${`command ${slug} ${subject} ${comment}`}, 0))`;

@@ -111,7 +111,7 @@ async function readWebhook(
     const request = { headers, payload };
     const parsed = await parseBySource(connection, request, { standings: deps.standings, log: deps.log, last: true });
     const accounts = parsed.event.actor === null ? [] : await deps.accounts.ofSource(parsed.source);
-    const replies = repliesTo(parsed.event, connection, { standings: deps.standings, log: deps.log, trackerUpdates: false });
+    const replies = repliesTo(parsed.event, connection, { log: deps.log, trackerUpdates: false });
     const rules = deps.rules.rulesFor(parsed.source, parsed.event.event_name, parsed.event.action);
     const matching = rules.length > 0 && { matching: () => deps.rules.matching(rules, body) };
     return { incoming: { ...parsed, ...sharedInput, ...replies, ...matching, accounts }, checks: [] };

@@ -1,4 +1,4 @@
-import type { EventAuthor, Json, SourceEvent, Subject } from "@signalbox/sdk";
+import type { Json, SourceEvent } from "@signalbox/sdk";
 import type { InOrder, Origin } from "./received-webhook.ts";
 
 /** An authenticated event to dispatch. */
@@ -27,13 +27,10 @@ export interface IncomingEvent {
   readonly reason?: string;
   /** Reacts to the comment after its command was executed or had no effect. Never throws. */
   readonly acknowledge?: (isDone: boolean) => void;
-  /** Requests its author's standing in a project from the platform; absent if that is impossible. Never rejects. */
-  readonly findStanding?: (project: string) => Promise<EventAuthor["standing"]>;
-  /**
-   * Requests the project and key of its issue from the platform, if the payload names it by an id only; its subject itself if the
-   * platform knows no other, `null` if it did not tell. Never rejects.
-   */
-  readonly findName?: () => Promise<Subject | null>;
+  /** Whether its author's standing can be requested from the platform. */
+  readonly canFindStanding?: boolean;
+  /** Whether the payload names its issue by an id only, and its project and key can be requested from the platform. */
+  readonly canFindName?: boolean;
   /** Stores it after the events that arrived before it. */
   readonly inOrder?: InOrder;
   /** Finds the webhook mappings whose filter matches; absent if there is no mapping for the event. */

@@ -10,20 +10,21 @@ import type { IncomingEvent } from "./incoming-event.ts";
 const reactionMs = 30_000;
 const lookUpMs = 30_000;
 
-interface ReplyDeps {
+export interface ReplyDeps {
   readonly standings: Standings;
   readonly log: Pick<Log, "warn">;
   /** Whether anything is written to trackers. */
   readonly trackerUpdates: boolean;
 }
 
-/** The calls to the tracker that the dispatch of an event may make. */
+type Replies = Pick<IncomingEvent, "acknowledge" | "canFindStanding" | "canFindName">;
+
+/** What the tracker of an event can be asked, and how a command is acknowledged there. */
 export function repliesTo(
-  event: SourceEvent,
+  { author, subject, comment = null }: Pick<SourceEvent, "author" | "subject" | "comment">,
   connection: Connection,
-  { standings, log, trackerUpdates }: ReplyDeps,
-): Pick<IncomingEvent, "acknowledge" | "findStanding" | "findName"> {
-  const { author, subject, comment = null } = event;
+  { log, trackerUpdates }: Pick<ReplyDeps, "log" | "trackerUpdates">,
+): Replies {
   const { adapter } = connection.source;
   /** Adds a reaction. A failure is only logged. */
   const acknowledge = (isDone: boolean) => {
@@ -32,20 +33,27 @@ export function repliesTo(
     const failed = (error: unknown) => log.warn("failed to acknowledge a command", { subject, error });
     adapter.react({ subject, comment }, isDone ? "done" : "failed", call).catch(failed);
   };
-  const findName = async (): Promise<Subject | null> => {
-    const call = { signal: AbortSignal.timeout(lookUpMs), connection: connection.settings, key: newId() };
-    try {
-      return (subject && (await adapter.describe?.({ subject, text: "" }, call))?.subject) ?? subject;
-    } catch (error) {
-      log.warn("failed to look up an issue", { subject, error });
-      return null;
-    }
-  };
-  const hasName = adapter.describe && connection.missingSettings.length === 0 && needsName(subject);
-  const hasStanding = adapter.standing && author && subject;
   return {
     acknowledge,
-    ...(hasStanding && { findStanding: (project) => standings.find(connection, project, author) }),
-    ...(hasName && { findName }),
+    ...(adapter.standing && author && subject && { canFindStanding: true }),
+    ...(canFindName(subject, connection) && { canFindName: true }),
   };
+}
+
+const canFindName = (subject: Subject | null, { source, missingSettings }: Connection): boolean =>
+  source.adapter.describe !== undefined && missingSettings.length === 0 && needsName(subject);
+
+/**
+ * Requests the project and key of an issue from the platform, if it is named by an id only. Returns the subject itself if the platform
+ * knows no other name, `null` if it did not tell.
+ */
+export async function findName(subject: Subject, connection: Connection, log: ReplyDeps["log"]): Promise<Subject | null> {
+  if (!canFindName(subject, connection)) return subject;
+  const call = { signal: AbortSignal.timeout(lookUpMs), connection: connection.settings, key: newId() };
+  try {
+    return (await connection.source.adapter.describe?.({ subject, text: "" }, call))?.subject ?? subject;
+  } catch (error) {
+    log.warn("failed to look up an issue", { subject, error });
+    return null;
+  }
 }

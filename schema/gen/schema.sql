@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from bbfc1464b60b31d1
+-- Made from 3419149daadfd918
 
 create extension if not exists vector;
 
@@ -1147,6 +1147,19 @@ create table pauses (
   constraint pauses_pkey PRIMARY KEY (scope, id)
 );
 
+create table pending_commands (
+  event_id uuid not null,
+  name text not null,
+  rest text not null,
+  first_effect jsonb,
+  attempts integer default 0 not null,
+  due_at timestamp(3) with time zone default now() not null,
+  lease uuid,
+  lease_expires_at timestamp(3) with time zone,
+  constraint pending_commands_pkey PRIMARY KEY (event_id)
+);
+CREATE INDEX pending_commands_due ON pending_commands USING btree (due_at);
+
 create table plugin_versions (
   plugin_id text not null,
   version text not null,
@@ -1795,6 +1808,7 @@ alter table knowledge_pages add constraint knowledge_pages_knowledge_source_id_f
 alter table knowledge_sources add constraint knowledge_sources_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE;
 alter table mcp_servers add constraint mcp_servers_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
 alter table memory_authors add constraint memory_authors_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
+alter table pending_commands add constraint pending_commands_event_id_fkey FOREIGN KEY (event_id) REFERENCES webhook_events(id) ON DELETE CASCADE;
 alter table plugin_versions add constraint plugin_versions_plugin_id_fkey FOREIGN KEY (plugin_id) REFERENCES plugins(id) ON DELETE CASCADE;
 alter table task_executions add constraint task_executions_event_id_fkey FOREIGN KEY (event_id) REFERENCES webhook_events(id) ON DELETE CASCADE;
 alter table task_executions add constraint task_executions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE SET NULL;

@@ -63,12 +63,17 @@ export const reasons: readonly Remedy[] = [
   {
     when: /^\/\w+ (?:waits for the (?:standing|key)|by .*; its issue is being looked up)/,
     sentence: "The command's issue or its author's role is being looked up.",
-    next: "Wait a minute. If the command still waits, Signalbox was restarted meanwhile: write the command again.",
+    next: "Wait a minute. After a restart, Signalbox looks it up again.",
   },
   {
     when: /^\/\w+ .*its issue could not be looked up/,
     sentence: "The platform did not return the issue of this command.",
     next: "Check the account on the Connections page, then write the command again.",
+  },
+  {
+    when: /^\/\w+ was not carried out, because/,
+    sentence: "The command could not be carried out.",
+    next: "Fix what the reason names, then write the command again.",
   },
   {
     when: /^\/\w+ requires the standing/,

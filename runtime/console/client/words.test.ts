@@ -8,9 +8,9 @@ import { authCheck } from "../../platform/webhook-auth.ts";
 import { effectivePolicy } from "../../policy/effective.ts";
 import {
   commandRefusal,
+  notCarriedOut,
   stoppedById,
   stoppedByIdOnly,
-  unknownIssue,
   waitingForName,
   waitingForStanding,
 } from "../../webhooks/command.ts";
@@ -123,7 +123,8 @@ const reasonsWithRemedies: readonly (readonly [reason: string | null, remedy: Re
   [waitingForStanding({ name: "approve", rest: "" }, author({ standing: "unknown" })), /being looked up/],
   [waitingForName({ name: "retry", rest: "" }), /being looked up/],
   [stoppedById(stopped).summary, /being looked up/],
-  [unknownIssue({ name: "retry", rest: "" }), /did not return the issue/],
+  [notCarriedOut({ name: "retry", rest: "" }, "its issue could not be looked up"), /did not return the issue/],
+  [notCarriedOut({ name: "retry", rest: "" }, 'there is no webhook "x"'), /could not be carried out/],
   [stoppedByIdOnly(stopped), /did not return the issue/],
   [auth(hmac), /not signed/],
   [auth(hmac, { "x-hub-signature-256": "md5=1" }), /not signed/],
