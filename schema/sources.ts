@@ -50,7 +50,12 @@ export const check = operation({
       .max(2000)
       .optional()
       .describe("Webhook URL. Default: `PUBLIC_URL` followed by the path of the source's webhook."),
-    apply: z.boolean().default(false).describe("Whether to create or update the webhook on the platform. Default: `false`."),
+    apply: z
+      .boolean()
+      .default(false)
+      .describe(
+        "Whether to create or update the webhook on the platform, also if `TRACKER_UPDATES_ENABLED` is false. Default: `false`.",
+      ),
   }),
   output: webhookReport,
   scope: "admin",

@@ -27,7 +27,6 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
   shutdown.add(() => evaluator.close());
   const rules = await openMappingRules({ sql, bus, log, vault, evaluator, warn, alarm });
   shutdown.add(() => rules.close());
-  const hasLz4 = await compressesWithLz4(sql);
   const wake: DispatcherOptions["wake"] = queue
     ? (newcomer, isPostponed) => queue.takeStored(newcomer, isPostponed)
     : wakeOthersOf(core);
@@ -45,7 +44,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
     concurrency: concurrencyOf(core, 4),
     replayHours: config.WEBHOOK_REPLAY_HOURS,
     loops: { windowSeconds: config.LOOP_WINDOW_SECONDS, cooldownSeconds: config.LOOP_COOLDOWN_SECONDS },
-    hasLz4,
+    hasLz4: await compressesWithLz4(sql),
   });
   shutdown.add(startForgetting(core));
   const deferred = new DeferredWebhooks(sql, { log, alarm, ttl: config.DEFERRED_WEBHOOK_TTL });
