@@ -58,14 +58,13 @@ export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound
       const qualifiedName = `${provider}.${name}`;
       await checkEndpoint(qualifiedName, definition.endpoint);
       const { description = null, category = null, parameters = null, endpoint = null } = definition;
-      const created = await insertTools(sql, [{ provider, name, description, category, parameters, endpoint }]);
-      if (created === 0)
-        throw problem("already_exists", `name: the tool "${qualifiedName}" is already stored`, { field: "name" });
+      const [created] = await insertTools(sql, [{ provider, name, description, category, parameters, endpoint }]);
+      if (!created) throw problem("already_exists", `name: the tool "${qualifiedName}" is already stored`, { field: "name" });
       await publishChange();
-      return toListed(qualifiedName);
+      return registry.describe(created);
     }),
     handle(tools.seed, async (_, { sql }) => {
-      const created = await insertTools(sql, defaultTools);
+      const created = (await insertTools(sql, defaultTools)).length;
       await publishChange();
       return { created, skipped: defaultTools.length - created };
     }),

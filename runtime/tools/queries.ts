@@ -19,16 +19,14 @@ export const allTools = (sql: Queryable): Promise<ToolRow[]> => sql<ToolRow[]>`s
 
 const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
 
-/** Stores tools, and skips those whose name is taken. Returns the number of stored ones. */
-export async function insertTools(sql: Sql, tools: readonly NewTool[]): Promise<number> {
-  const result = await sql`
+/** Stores tools, and skips those whose name is taken. Returns the stored ones. */
+export const insertTools = (sql: Sql, tools: readonly NewTool[]): Promise<ToolRow[]> => sql<ToolRow[]>`
     insert into tools (provider, name, description, category, parameters, endpoint)
     select provider, name, description, category, parameters, endpoint
     from json_to_recordset(${JSON.stringify(tools)}::text::json)
       as t (provider text, name text, description text, category text, parameters json, endpoint text)
-    on conflict (provider, name) do nothing`;
-  return result.count;
-}
+    on conflict (provider, name) do nothing
+    returning *`;
 
 /** Returns whether the row existed. */
 export async function updateTool(sql: Queryable, key: { provider: string; name: string }, change: ToolChange): Promise<boolean> {

@@ -22,6 +22,8 @@ export interface ToolRegistry extends CachedValue {
   eligibleTools(query: ToolQuery): RegisteredTool[];
   /** The tools in the format of the API, by qualified name, including those that no plugin runs. */
   listTools(): readonly ListedTool[];
+  /** A stored tool in the format of the API, also if its row was deleted meanwhile. */
+  describe(row: ToolRow): ListedTool;
 }
 
 interface RegistryOptions {
@@ -55,6 +57,10 @@ export async function openRegistry(options: RegistryOptions): Promise<ToolRegist
     get: (qualifiedName) => tools.get(qualifiedName),
     eligibleTools: (query) => eligibleTools(tools.values(), isSource, query),
     listTools: () => toolList,
+    describe: (row) => {
+      const tool = tools.get(nameOf(row));
+      return tool && tool.origin !== "database" ? listedTool(withOverrides(tool, row), row) : listedRow(row);
+    },
   };
 }
 
@@ -118,28 +124,28 @@ function endpointTool(row: ToolRow, endpoint: string, fetch: typeof globalThis.f
 
 function listTools(tools: ReadonlyMap<string, RegisteredTool>, rows: readonly ToolRow[]): ListedTool[] {
   const stored = new Map(rows.map((row) => [nameOf(row), row]));
-  const unavailableTools = rows.filter((row) => !tools.has(nameOf(row))).map(unavailableTool);
-  const availableTools = [...tools.values()].map((tool) => {
-    const row = stored.get(tool.qualifiedName);
-    return {
-      qualified_name: tool.qualifiedName,
-      name: tool.name,
-      provider: tool.provider,
-      description: tool.about,
-      category: tool.category,
-      parameters: row?.parameters ?? parametersOf(tool.parameters),
-      origin: tool.origin,
-      endpoint: tool.endpoint,
-      agent_id: tool.agentId,
-      stored: row !== undefined,
-      created_at: row?.created_at ?? null,
-      updated_at: row?.updated_at ?? null,
-    };
-  });
+  const unavailableTools = rows.filter((row) => !tools.has(nameOf(row))).map(listedRow);
+  const availableTools = [...tools.values()].map((tool) => listedTool(tool, stored.get(tool.qualifiedName)));
   return [...availableTools, ...unavailableTools].sort((a, b) => (a.qualified_name < b.qualified_name ? -1 : 1));
 }
 
-const unavailableTool = (row: ToolRow): ListedTool => ({
+const listedTool = (tool: RegisteredTool, row: ToolRow | undefined): ListedTool => ({
+  qualified_name: tool.qualifiedName,
+  name: tool.name,
+  provider: tool.provider,
+  description: tool.about,
+  category: tool.category,
+  parameters: row?.parameters ?? parametersOf(tool.parameters),
+  origin: tool.origin,
+  endpoint: tool.endpoint,
+  agent_id: tool.agentId,
+  stored: row !== undefined,
+  created_at: row?.created_at ?? null,
+  updated_at: row?.updated_at ?? null,
+});
+
+/** A tool that only the database has. */
+const listedRow = (row: ToolRow): ListedTool => ({
   qualified_name: nameOf(row),
   name: row.name,
   provider: row.provider,

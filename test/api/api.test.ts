@@ -196,6 +196,24 @@ describe("tasks", () => {
   });
 });
 
+test("a tool that another client deletes at once: its creation is answered with 201 and the whole tool", async () => {
+  const tool = { provider: "acme", name: "ask", description: "Ask." };
+  const statuses = new Set<number>();
+  const create = async () => {
+    const { status, body } = await service.post<object>("/api/tools", tool);
+    statuses.add(status);
+    if (status === 201) expect(body).toMatchObject({ ...tool, qualified_name: "acme.ask", origin: "database", stored: true });
+  };
+  const remove = () => service.del("/api/tools/acme.ask");
+  const repeat = async (call: () => Promise<unknown>) => {
+    for (let n = 0; n < 80; n++) await call();
+  };
+  await Promise.all([create, create, remove, remove, remove].map(repeat));
+  await remove();
+  expect(statuses).toContain(201);
+  expect([...statuses].filter((status) => status !== 201 && status !== 409)).toEqual([]);
+});
+
 test("pages: limit, offset and the total of all pages", async () => {
   const whole = await service.get<{ id: string }[]>("/api/tasks");
   expect(whole.headers.get("x-total-count")).toBe("9");
