@@ -6,6 +6,7 @@ import { pageOf } from "./paging.ts";
 import * as shapes from "./shapes.ts";
 
 type Label = z.output<typeof shapes.label>;
+type CreatedLabel = z.output<typeof shapes.createdLabel>;
 interface Wanted {
   readonly name: string;
   readonly color: string;
@@ -17,16 +18,18 @@ export async function createLabel(client: Client, repository: Repository, wanted
   const name = sanitizeText(wanted.name);
   const description = wanted.description === undefined ? {} : { description: sanitizeText(wanted.description) };
   const parameters = { ...repository, name, color: wanted.color.replace("#", ""), ...description };
-  let label: Label;
+  let label: CreatedLabel;
   try {
-    label = (await client.write("POST /repos/{owner}/{repo}/labels", parameters, shapes.label, signal)).data;
+    label = (await client.write("POST /repos/{owner}/{repo}/labels", parameters, shapes.createdLabel, signal)).data;
   } catch (error) {
     const existing =
       error instanceof PluginError && error.code === "invalid_input" && (await findLabel(client, repository, name, signal));
     if (!existing) throw error;
     label = existing;
   }
-  return { name: label.name, color: label.color, description: label.description ?? null, url: label.url };
+  const { name: given = name, color = parameters.color } = label;
+  const url = label.url ?? client.addressOf("/repos/{owner}/{repo}/labels/{name}", { ...repository, name: given });
+  return { name: given, color, description: label.description ?? null, url };
 }
 
 /** Label names are case-insensitive on the platform. */

@@ -32,7 +32,14 @@ export const issue = z.object({
 });
 /** What is read of an issue after a change. */
 export const changedIssue = z.object({ number: z.number().optional(), html_url });
-export const label = z.object({ name: z.string(), color: z.string(), description: z.string().nullish(), url: z.string() });
+export const label = z.object({
+  name: z.string(),
+  color: z.string().optional(),
+  description: z.string().nullish(),
+  url: z.string().optional(),
+});
+/** What is read of a label after it was created. */
+export const createdLabel = label.partial();
 export const labels = z.array(label);
 
 /** List items keep all their members, because the poll passes them to `parse` in the shape of a webhook. */

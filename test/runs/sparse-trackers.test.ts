@@ -95,4 +95,11 @@ describe("a tracker that answers a write only with an id", () => {
     expect([status, body]).toMatchObject([200, { status: "succeeded", error: null }]);
     expect(tracker.requests.slice(before).filter(({ method }) => method === "PATCH" || method === "PUT")).toHaveLength(1);
   });
+
+  test("alpha: a label is created once", async () => {
+    const parameters = { project: "octo/app", name: "bug", color: "ff0000" };
+    const { body } = await service.post("/api/tools/alpha.create_label/execute", { parameters });
+    expect(body).toMatchObject({ status: "succeeded", result: { name: "bug", color: "ff0000", description: null } });
+    expect(writes("/repos/octo/app/labels")).toHaveLength(1);
+  });
 });
