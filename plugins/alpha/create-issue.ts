@@ -6,7 +6,7 @@ import { payloadOf } from "./payload.ts";
 import { issueUrl } from "./read-issue.ts";
 import * as shapes from "./shapes.ts";
 
-const createdIssue = shapes.issue.loose();
+const createdIssue = shapes.changedIssue.required({ number: true }).loose();
 
 /** Creates an issue and returns its creation as the webhook will report it. */
 export async function createIssue(client: Client, { project, title, body }: NewIssue, signal: AbortSignal) {
@@ -14,7 +14,12 @@ export async function createIssue(client: Client, { project, title, body }: NewI
   const text = { title: truncate(sanitizeText(title), 256), body: truncate(sanitizeText(body), maxCommentLength) };
   const { data } = await client.write("POST /repos/{owner}/{repo}/issues", { ...repository, ...text }, createdIssue, signal);
   const full_name = `${repository.owner}/${repository.repo}`;
-  const created = { action: "opened", issue: data, repository: { full_name }, sender: data.user ?? null };
+  const created = {
+    action: "opened",
+    issue: { ...text, state: "open", ...data },
+    repository: { full_name },
+    sender: data.user ?? null,
+  };
   const payload = payloadOf(created);
   const url = issueUrl(client, { ...repository, issue_number: data.number }, data);
   return { key: `${full_name}#${data.number}`, url, event: { headers: { "x-alpha-event": "issues" }, payload } };

@@ -19,7 +19,7 @@ export async function createIssue(client: HttpClient, issue: NewIssue, signal: A
     event_type: "issue",
     user: data.author ?? null,
     project: { id: valueAt(data, "project_id") ?? null, path_with_namespace: path },
-    object_attributes: { ...data, action: "open" },
+    object_attributes: { title, ...data, action: "open" },
     labels: data.labels.map((name) => ({ title: name })),
   };
   const payload = JSON.parse(JSON.stringify(createdEvent)) as Json;

@@ -37,7 +37,9 @@ export const issue = z.object({
 export const changedIssue = z.object({ iid: z.number().optional(), web_url: z.string().nullish() });
 
 /** A created issue is kept whole: it becomes the payload of an event. */
-export const createdIssue = issue.extend({ web_url: z.string() }).loose();
+export const createdIssue = issue
+  .extend({ title: z.string().optional(), state: z.string().default("opened"), web_url: z.string() })
+  .loose();
 
 /** List items keep all their members, because the poll passes them to `parse` in the shape of a webhook. */
 export const listItems = z.array(z.looseObject({ iid: z.number(), updated_at: z.string() }));

@@ -18,7 +18,9 @@ export async function createIssue(account: Account, issue: NewIssue) {
   const path = { slug: client.slug, project };
   const { data } = await client.write({ route: `POST ${base}/issues/`, path, body, schema: shapes.createdIssue, signal });
   const id = valueAt(data, "state");
-  const state = (await statesOf(client, project, signal)).find((one) => one.id === id);
+  // The issue exists, even if its state has no name.
+  const states = await statesOf(client, project, signal).catch(() => []);
+  const state = states.find((one) => one.id === id);
   const created = { ...data, project, ...(state ? { state } : {}) };
   const activity = { actor: { id: valueAt(data, "created_by") ?? null } };
   const payload = JSON.parse(JSON.stringify({ event: "issue", action: "created", data: created, activity })) as Json;

@@ -40,7 +40,12 @@ export async function createIssue({ client, connection, convert, signal }: Accou
     schema: shapes.issueFields,
     signal,
   };
-  const { data } = await client.read(request);
+  // The issue exists, even if it cannot be read.
+  const sent = { key, fields: { project: { key: project }, summary } };
+  const data = await client.read(request).then(
+    (answer) => answer.data,
+    () => sent,
+  );
   const timestamp = Date.parse(timestampAt(data, "fields", "created") ?? "") || Date.now();
   const user = valueAt(data, "fields", "creator") ?? null;
   const content = { timestamp, webhookEvent: "jira:issue_created", issue_event_type_name: "issue_created", user, issue: data };
@@ -48,9 +53,11 @@ export async function createIssue({ client, connection, convert, signal }: Accou
   return { key, url, event: { headers: {}, payload } };
 }
 
-/** The type "Task" if the project has it, else the first type that is not a sub-task. */
-async function typeFor(client: HttpClient, key: string, signal: AbortSignal): Promise<{ id: string }> {
-  const { data } = await client.read({ route: "GET /project/{key}", path: { key }, schema: shapes.project, signal });
+/** The type "Task" if the project has it or cannot be read, else the first type that is not a sub-task. */
+async function typeFor(client: HttpClient, key: string, signal: AbortSignal): Promise<{ id: string } | { name: string }> {
+  const request = { route: "GET /project/{key}", path: { key }, schema: shapes.project, signal };
+  const data = await client.read(request).then((answer) => answer.data, ifCode("not_found", null));
+  if (data === null) return { name: "Task" };
   const types = data.issueTypes.filter((one) => one.subtask !== true);
   const found = types.find(({ name }) => name.toLowerCase() === "task") ?? types[0];
   if (found) return { id: found.id };

@@ -43,15 +43,19 @@ const created = {
   },
 } as const;
 
+/** What is needed to find a created issue again. */
+const createdIssue = { number: 8, iid: 8, key: "APP-8", web_url: "http://127.0.0.1/octo/app/-/issues/8" };
+
 describe("a tracker that answers a write only with an id", () => {
   let tracker: LoopbackServer;
   let model: Model;
   let service: Service;
   beforeAll(async () => {
     let id = 0;
+    const written = (url: string) => ({ id: ++id, ...(/\/issues?$/.test(url) && createdIssue) });
     tracker = await startLoopback({
-      handler: ({ method }) =>
-        method === "GET" ? new Response(null, { status: 404 }) : Response.json({ id: ++id }, { status: 201 }),
+      handler: ({ method, url }) =>
+        method === "GET" ? new Response(null, { status: 404 }) : Response.json(written(url), { status: 201 }),
       errorBody: () => ({}),
     });
     model = await startModel({ script: plainScript });
@@ -101,5 +105,16 @@ describe("a tracker that answers a write only with an id", () => {
     const { body } = await service.post("/api/tools/alpha.create_label/execute", { parameters });
     expect(body).toMatchObject({ status: "succeeded", result: { name: "bug", color: "ff0000", description: null } });
     expect(writes("/repos/octo/app/labels")).toHaveLength(1);
+  });
+
+  test.for([
+    ["alpha", "octo/app", "octo/app#8"],
+    ["beta", "octo/app", "octo/app#8"],
+    ["gamma", "APP", "APP-8"],
+  ] as const)("%s: the setup of a use case creates its issue", async ([source, project_id, key]) => {
+    const setup = await service.post("/api/use-cases/module-update/setup", { source, project_id });
+    expect([setup.status, setup.body]).toMatchObject([200, { status: "ready", tracker_issue: { key } }]);
+    const { body } = await service.post("/api/use-cases/module-update/teardown");
+    expect(body).toMatchObject({ status: "torn_down", issue_closed: true });
   });
 });
