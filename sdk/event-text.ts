@@ -1,9 +1,30 @@
 /** Puts a text on one line. A name with line breaks could otherwise be mistaken for a part of the event's text. */
 export const oneLine = (text: string): string => text.replace(/\s+/g, " ");
 
-/** Formats the known facts about a subject as a Markdown list, one line each: `- State: open`. Entries that are null are left out. */
+/** A text whose backticks can be read in one way only. */
+const withPlainCode = /^(?:[^`\\]|\\<)*(?:(?<!`)`(?!`)[^`\\]+`(?!`)(?:[^`\\]|\\<)*)*$/;
+/** The beginning of an element or a comment, with the backslashes before it. */
+const markup = /(\\*)<(?=[A-Za-z/!?])/g;
+
+/**
+ * A text that its platform does not read as markup, such as a title or a name, as one line of Markdown: `Support \<template>`. An
+ * element in it would otherwise hide the text that follows.
+ */
+export function plainLine(text: string): string {
+  const line = oneLine(text);
+  if (!line.includes("<")) return line;
+  const escapeMarkup = (part: string) =>
+    part.replace(markup, (found, slashes: string) => (slashes.length % 2 === 1 ? found : `${slashes}\\<`));
+  if (!withPlainCode.test(line)) return escapeMarkup(line);
+  return line
+    .split(/(`[^`]*`)/)
+    .map((part, index) => (index % 2 === 1 ? part : escapeMarkup(part)))
+    .join("");
+}
+
+/** Formats the known facts about a subject as a Markdown list, one line each: `- State: open`. Values are plain texts. Entries that are null are left out. */
 export const factList = (entries: readonly (readonly [name: string, value: string | null])[]): string =>
-  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${oneLine(value)}`)).join("\n");
+  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${plainLine(value)}`)).join("\n");
 
 /** Joins the parts of a Markdown text with an empty line between them. Empty parts are left out. */
 export const sections = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n\n");

@@ -1,4 +1,4 @@
-import { factList, oneLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 import { isNumber } from "./address.ts";
 import { changesOf } from "./changes.ts";
 import { otherText } from "./other-text.ts";
@@ -28,7 +28,7 @@ export function eventText(event: string, action: string | null, payload: unknown
 }
 
 function itemText(kind: string, item: unknown, changes: readonly string[]): string {
-  const list = changes.map((change) => `- ${change}`).join("\n");
+  const list = changes.map((change) => `- ${plainLine(change)}`).join("\n");
   return sections(heading(kind, item), facts(item), list && `## Changes\n\n${list}`, body(item, "body"));
 }
 
@@ -46,16 +46,16 @@ function commentText(kind: string, item: unknown, action: string | null, payload
 function commentHeading(action: string | null, payload: unknown): string {
   const author = stringAt(payload, ["comment", "user", "login"], 200);
   const sender = stringAt(payload, ["sender", "login"], 200);
-  const other = sender !== null && sender !== author ? ` by ${oneLine(sender)}` : "";
+  const other = sender !== null && sender !== author ? ` by ${plainLine(sender)}` : "";
   const changed = action === "edited" || action === "deleted" ? ` (${action}${other})` : "";
-  return `## Comment${author ? ` by ${oneLine(author)}` : ""}${changed}`;
+  return `## Comment${author ? ` by ${plainLine(author)}` : ""}${changed}`;
 }
 
 function commitCommentText(action: string | null, payload: unknown): string {
   const comment = valueAt(payload, "comment");
   const commit = stringAt(comment, ["commit_id"], 100);
   return sections(
-    `# Commit${commit ? ` ${oneLine(commit)}` : ""}`,
+    `# Commit${commit ? ` ${plainLine(commit)}` : ""}`,
     factList([
       ["Repository", stringAt(payload, ["repository", "full_name"], 300)],
       ["Link", stringAt(comment, ["html_url"])],
@@ -115,7 +115,7 @@ function reviewText(action: string | null, payload: unknown): string {
   return sections(
     heading("Pull request", pull),
     facts(pull),
-    `## Review${author ? ` by ${oneLine(author)}` : ""}${state ? `: ${oneLine(state)}` : ""}${changed}`,
+    `## Review${author ? ` by ${plainLine(author)}` : ""}${state ? `: ${plainLine(state)}` : ""}${changed}`,
     body(review, "body"),
     descriptionText(pull),
   );
@@ -129,12 +129,12 @@ function threadText(action: string | null, payload: unknown): string {
   return sections(
     heading("Pull request", pull),
     facts(pull),
-    `## Conversation${action ? `: ${oneLine(action)}` : ""}`,
+    `## Conversation${action ? `: ${plainLine(action)}` : ""}`,
     position(shown[0]),
     hunk(shown[0]),
     ...shown.flatMap((comment) => {
       const author = stringAt(comment, ["user", "login"], 200);
-      return [`### Comment${author ? ` by ${oneLine(author)}` : ""}`, body(comment, "body")];
+      return [`### Comment${author ? ` by ${plainLine(author)}` : ""}`, body(comment, "body")];
     }),
   );
 }
@@ -147,9 +147,9 @@ function linkText(event: string, action: string | null, payload: unknown): strin
   );
   const lines = others.map((name) => {
     const other = valueAt(payload, name);
-    return `- ${name.replace("_", " ")}: #${valueAt(other, "number")} ${oneLine(stringAt(other, ["title"]) ?? "")}`.trim();
+    return `- ${name.replace("_", " ")}: #${valueAt(other, "number")} ${plainLine(stringAt(other, ["title"]) ?? "")}`.trim();
   });
-  const list = [...(action ? [`- ${oneLine(action).replaceAll("_", " ")}`] : []), ...lines].join("\n");
+  const list = [...(action ? [`- ${plainLine(action).replaceAll("_", " ")}`] : []), ...lines].join("\n");
   return sections(heading("Issue", issue), facts(issue), list && `## Changes\n\n${list}`, body(issue, "body"));
 }
 
@@ -158,7 +158,7 @@ function deploymentText(payload: unknown): string {
   const deployment = valueAt(payload, "deployment");
   const environment = stringAt(status, ["environment"], 200) ?? stringAt(deployment, ["environment"], 200);
   return sections(
-    `# Deployment${environment ? ` to ${oneLine(environment)}` : ""}`,
+    `# Deployment${environment ? ` to ${plainLine(environment)}` : ""}`,
     factList([
       ["State", stringAt(status, ["state"], 100)],
       ["Ref", stringAt(deployment, ["ref"], 500)],
@@ -172,7 +172,7 @@ function deploymentText(payload: unknown): string {
 
 function heading(kind: string, item: unknown): string {
   const number = valueAt(item, "number");
-  const title = stringAt(item, ["title"])?.replace(/\s+/g, " ");
+  const title = plainLine(stringAt(item, ["title"]) ?? "");
   return `# ${kind}${typeof number === "number" ? ` #${number}` : ""}${title ? `: ${title}` : ""}`;
 }
 

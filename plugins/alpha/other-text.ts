@@ -1,4 +1,4 @@
-import { factList, oneLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 
 type Path = readonly string[];
 /** How to show an event that is not about an issue, a pull request or a comment: its object, and which members of it. */
@@ -141,7 +141,7 @@ export function otherText(event: string, action: string | null, payload: unknown
   const item = of === undefined ? payload : valueAt(payload, of);
   const name = title.map((path) => stringAt(item, path, 500)).find((one) => one !== null);
   return sections(
-    `# ${oneLine(kind)}${name ? `: ${oneLine(name)}` : ""}`,
+    `# ${plainLine(kind)}${name ? `: ${plainLine(name)}` : ""}`,
     factList([
       ["Action", action],
       ["Repository", stringAt(payload, ["repository", "full_name"], 300)],
@@ -169,7 +169,7 @@ function commits(payload: unknown): string {
   if (all.length === 0) return "";
   const lines = all.slice(0, maxCommits).map((one) => {
     const title = stringAt(one, ["message"], 200)?.split("\n")[0] ?? "";
-    return `- ${stringAt(one, ["id"], 12) ?? "?"} ${oneLine(title)}`;
+    return `- ${stringAt(one, ["id"], 12) ?? "?"} ${plainLine(title)}`;
   });
   const more = all.length > maxCommits ? `\n- and ${all.length - maxCommits} more` : "";
   return `## Commits\n\n${lines.join("\n")}${more}`;
@@ -182,6 +182,6 @@ function failedSteps(job: unknown): string {
   const failed = steps
     .slice(0, 200)
     .filter((step) => valueAt(step, "conclusion") === "failure")
-    .map((step) => `- ${oneLine(stringAt(step, ["name"], 200) ?? "?")}`);
+    .map((step) => `- ${plainLine(stringAt(step, ["name"], 200) ?? "?")}`);
   return failed.length > 0 ? `## Failed steps\n\n${failed.join("\n")}` : "";
 }

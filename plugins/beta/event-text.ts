@@ -1,4 +1,4 @@
-import { factList, oneLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 import { changesOf } from "./changes.ts";
 import { otherText } from "./other-text.ts";
 import { isEpic, isPrivate } from "./place.ts";
@@ -26,7 +26,7 @@ function kindOf(item: unknown): [string, string] {
 }
 
 function itemText(kind: string, sign: string, item: unknown, payload: unknown, changes: readonly string[]): string {
-  const list = changes.map((change) => `- ${change}`).join("\n");
+  const list = changes.map((change) => `- ${plainLine(change)}`).join("\n");
   return sections(heading(kind, sign, item), facts(item, payload), list && `## Changes\n\n${list}`, body(item, "description"));
 }
 
@@ -38,7 +38,7 @@ function noteText(action: string | null, payload: unknown): string {
   return sections(
     ...about(payload),
     position(note),
-    `## ${internal}${author ? ` by ${oneLine(author)}` : ""}${changed}`,
+    `## ${internal}${author ? ` by ${plainLine(author)}` : ""}${changed}`,
     body(note, "note"),
     description(payload),
   );
@@ -64,7 +64,7 @@ function about(payload: unknown): string[] {
   const sha = stringAt(commit, ["id"], 100) ?? stringAt(payload, ["object_attributes", "commit_id"], 100);
   const title = stringAt(commit, ["message"], 1000)?.split("\n")[0];
   const by = stringAt(commit, ["author", "name"], 200)?.replace(/\s+/g, " ") ?? null;
-  return [`# Commit${sha ? ` ${oneLine(sha)}` : ""}${title ? `: ${title}` : ""}`, factList([["Author", by], link])];
+  return [`# Commit${sha ? ` ${plainLine(sha)}` : ""}${title ? `: ${title}` : ""}`, factList([["Author", by], link])];
 }
 
 /** What a reader of the note sees above it: the description, the commit message, or the code of the snippet. */
@@ -114,7 +114,7 @@ function codeBlock(text: string, language = ""): string {
 
 function heading(kind: string, sign: string, item: unknown): string {
   const number = valueAt(item, "iid");
-  const title = stringAt(item, ["title"])?.replace(/\s+/g, " ");
+  const title = plainLine(stringAt(item, ["title"]) ?? "");
   return `# ${kind}${typeof number === "number" ? ` ${sign}${number}` : ""}${title ? `: ${title}` : ""}`;
 }
 

@@ -1,4 +1,4 @@
-import { factList, oneLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 
 type Path = readonly string[];
 /**
@@ -123,7 +123,7 @@ export function otherText(event: string, action: string | null, payload: unknown
   const name = first(title, 500);
   const active = valueAt(payload, "object_attributes", "active");
   return sections(
-    `# ${oneLine(kind)}${name ? `: ${oneLine(name)}` : ""}`,
+    `# ${plainLine(kind)}${name ? `: ${plainLine(name)}` : ""}`,
     factList([
       ["Action", action ?? stringAt(payload, ["event_name"], 100)],
       ["Project", stringAt(payload, ["project", "path_with_namespace"], 300) ?? stringAt(payload, ["project_name"], 300)],
@@ -153,7 +153,7 @@ function failedJobs(payload: unknown): string {
     .slice(0, 50)
     .map((job) => {
       const [name, stage, failureReason] = ["name", "stage", "failure_reason"].map((member) => stringAt(job, [member], 200));
-      return `- ${oneLine(`${name ?? "?"}${stage ? ` (${stage})` : ""}${failureReason ? `: ${failureReason}` : ""}`)}`;
+      return `- ${plainLine(`${name ?? "?"}${stage ? ` (${stage})` : ""}${failureReason ? `: ${failureReason}` : ""}`)}`;
     });
   return failed.length > 0 ? `## Failed jobs\n\n${failed.join("\n")}` : "";
 }
@@ -163,7 +163,7 @@ function commits(payload: unknown): string {
   if (!Array.isArray(all) || all.length === 0) return "";
   const lines = all.slice(0, maxCommits).map((one) => {
     const title = stringAt(one, ["message"], 200)?.split("\n")[0] ?? "";
-    return `- ${stringAt(one, ["id"], 12) ?? "?"} ${oneLine(title)}`;
+    return `- ${stringAt(one, ["id"], 12) ?? "?"} ${plainLine(title)}`;
   });
   const count = valueAt(payload, "total_commits_count");
   const left = (typeof count === "number" ? count : all.length) - lines.length;

@@ -1,4 +1,4 @@
-import { factList, oneLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
+import { factList, plainLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
 import { markdownOf } from "./bodies.ts";
 import { changesOf } from "./changes.ts";
 import type { Convert } from "./conversions.ts";
@@ -51,7 +51,7 @@ async function activityText(convert: Convert, event: string, payload: unknown): 
   return sections(
     heading(issueIn(event, payload)),
     type && type !== "comment" ? factList([["Activity", type]]) : "",
-    `## Comment${author ? ` by ${oneLine(author)}` : ""}${actionText(event)}`,
+    `## Comment${author ? ` by ${plainLine(author)}` : ""}${actionText(event)}`,
     await textOf(convert, commentOf(comment)),
   );
 }
@@ -69,10 +69,10 @@ const linkText = (event: string, data: unknown): string =>
 
 /** A cycle, a module, a project, a page: whatever has a name. */
 async function groupText(convert: Convert, thing: string, action: string, data: unknown): Promise<string> {
-  const name = stringAt(data, ["name"])?.replace(/\s+/g, " ");
+  const name = plainLine(stringAt(data, ["name"]) ?? "");
   const day = (member: string) => timestampAt(data, member)?.slice(0, 10) ?? null;
   return sections(
-    `# ${oneLine(thing.charAt(0).toUpperCase() + thing.slice(1))}${name ? `: ${name}` : ""}`,
+    `# ${plainLine(thing.charAt(0).toUpperCase() + thing.slice(1))}${name ? `: ${name}` : ""}`,
     factList([
       ["Action", action || null],
       ["Identifier", stringAt(data, ["identifier"], 100)],
@@ -105,7 +105,7 @@ const textOf = async (convert: Convert, text: string): Promise<string> =>
 
 function heading(data: unknown): string {
   const number = valueAt(data, "sequence_id");
-  const title = stringAt(data, ["name"])?.replace(/\s+/g, " ");
+  const title = plainLine(stringAt(data, ["name"]) ?? "");
   return `# Issue${typeof number === "number" ? ` #${number}` : ""}${title ? `: ${title}` : ""}`;
 }
 

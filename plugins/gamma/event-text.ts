@@ -1,4 +1,4 @@
-import { factList, oneLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
+import { factList, plainLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
 import { markdownOf } from "./bodies.ts";
 import type { Convert } from "./conversions.ts";
 import { linkOf } from "./describe.ts";
@@ -36,7 +36,7 @@ async function commentText(convert: Convert, event: string, payload: unknown): P
   const author = stringAt(comment, ["author", "displayName"], 200);
   const action = isComment(event) ? actionText(event) : "";
   return sections(
-    `## Comment${author ? ` by ${oneLine(author)}` : ""}${action}`,
+    `## Comment${author ? ` by ${plainLine(author)}` : ""}${action}`,
     await markdownOf(convert, valueAt(comment, "body")),
   );
 }
@@ -50,7 +50,7 @@ async function worklogText(convert: Convert, event: string, payload: unknown): P
     ["Started", timestampAt(worklog, "started")],
   ]);
   return sections(
-    `## Work log${author ? ` by ${oneLine(author)}` : ""}${actionText(event)}`,
+    `## Work log${author ? ` by ${plainLine(author)}` : ""}${actionText(event)}`,
     times,
     await markdownOf(convert, valueAt(worklog, "comment")),
   );
@@ -61,7 +61,7 @@ function attachmentText(event: string, payload: unknown): string {
   const author = stringAt(attachment, ["author", "displayName"], 200);
   const size = valueAt(attachment, "size");
   return sections(
-    `## Attachment${author ? ` by ${oneLine(author)}` : ""}${actionText(event)}`,
+    `## Attachment${author ? ` by ${plainLine(author)}` : ""}${actionText(event)}`,
     factList([
       ["File", stringAt(attachment, ["filename"], 500)],
       ["Type", stringAt(attachment, ["mimeType"], 200)],
@@ -73,8 +73,8 @@ function attachmentText(event: string, payload: unknown): string {
 
 function heading(payload: unknown): string {
   const key = stringAt(payload, ["issue", "key"], 120);
-  const title = stringAt(payload, ["issue", "fields", "summary"])?.replace(/\s+/g, " ");
-  return `# Issue${key ? ` ${oneLine(key)}` : ""}${title ? `: ${title}` : ""}`;
+  const title = plainLine(stringAt(payload, ["issue", "fields", "summary"]) ?? "");
+  return `# Issue${key ? ` ${plainLine(key)}` : ""}${title ? `: ${title}` : ""}`;
 }
 
 function facts(fields: unknown, link: string | null): string {

@@ -1,4 +1,4 @@
-import { factList, oneLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
+import { factList, plainLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
 
 /** Members of a payload that contain the object of an event, with the platform's name for it. */
 const things = [
@@ -23,8 +23,8 @@ export function otherText(event: string, payload: unknown): string {
   const day = (path: string) => timestampAt(thing, path)?.slice(0, 10) ?? null;
   return sections(
     kind === null
-      ? `# ${oneLine(event.replace(/^gamma:/, "").replaceAll("_", " "))}`
-      : `# ${kind}${name ? `: ${oneLine(name)}` : ""}`,
+      ? `# ${plainLine(event.replace(/^gamma:/, "").replaceAll("_", " "))}`
+      : `# ${kind}${name ? `: ${plainLine(name)}` : ""}`,
     factList([
       ["Event", event],
       ["State", stringAt(thing, ["state"], 100)],

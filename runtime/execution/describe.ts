@@ -1,4 +1,4 @@
-import { rememberLatest, type SubjectDetails } from "@signalbox/sdk";
+import { plainLine, rememberLatest, type SubjectDetails } from "@signalbox/sdk";
 import type { Log } from "../platform/log.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { ClaimedExecution } from "./queries.ts";
@@ -43,7 +43,7 @@ export function createDescriptions(log: Log): Descriptions {
   };
 }
 
-const line = (text: string): string => text.replace(/\s+/g, " ").trim().slice(0, 1_000).toWellFormed();
+const line = (text: string): string => plainLine(text).trim().slice(0, 1_000).toWellFormed();
 
 /** The looked-up facts as text: untrusted data, like the event itself. `null`: none. */
 export function detailsText(details: SubjectDetails | null): string | null {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { SubjectDetails } from "@signalbox/sdk";
+import { plainLine, type SubjectDetails } from "@signalbox/sdk";
 import type { Agent } from "../agents/queries.ts";
 import type { Message } from "../llm/chat-messages.ts";
 import type { SearchHit } from "../memory/find.ts";
@@ -76,7 +76,7 @@ const bullets = (title: string, items: readonly string[]) =>
 /** The changes of this event and of the events that it replaces. */
 const changesOf = ({ changes }: ClaimedExecution): string =>
   changes.length > 0
-    ? `Changed since the last run, oldest first:\n${changes.map((line) => `- ${cleanLine(line)}`).join("\n")}\n\n`
+    ? `Changed since the last run, oldest first:\n${changes.map((line) => `- ${cleanLine(plainLine(line))}`).join("\n")}\n\n`
     : "";
 
 /**

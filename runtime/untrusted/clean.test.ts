@@ -198,6 +198,13 @@ test("every string of a JSON value is cleaned, also the names of members", () =>
   });
 });
 
+test("the title of a tracker's issue is no markup", () => {
+  const issue = { title: "Support <template> tags", body: "Support <template> tags" };
+  const state = { remainingLength: 10_000, eventTime: null };
+  expect(cleanJson(issue, { ...state, hasPlainTitles: true })).toEqual({ title: "Support \\<template> tags", body: "Support " });
+  expect(cleanJson(issue, state)).toEqual({ title: "Support ", body: "Support " });
+});
+
 test("text that was edited or written after the event is marked", () => {
   const since = Date.parse("2026-01-01T12:00:00Z");
   const issue = {

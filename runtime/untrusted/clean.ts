@@ -1,3 +1,4 @@
+import { plainLine } from "@signalbox/sdk";
 import { editNote } from "./edits.ts";
 import { withoutHiddenMarkup, withoutHiddenMarkupOfCut } from "./hidden-markup.ts";
 import { withoutInvisible } from "./invisible.ts";
@@ -46,6 +47,8 @@ export const cleanLine = (text: string, maxLength = 500): string => cleanStart(t
 /** Maximum length of a string in a JSON value that is cleaned, because no model is shown more of it. */
 const maxStringLength = 60_000;
 const maxDepth = 200;
+/** Titles of all platforms are shorter; characters. */
+const maxTitleLength = 1_000;
 
 /** Options for cleaning a JSON value. */
 export interface CleaningState {
@@ -53,6 +56,8 @@ export interface CleaningState {
   remainingLength: number;
   /** When the event that started the run happened: text that was written or edited later is marked. */
   readonly eventTime: number | null;
+  /** Platforms do not read titles as markup, so what looks like an element in one is visible. */
+  readonly hasPlainTitles?: boolean;
 }
 
 /** The same for every string of a JSON value, names of members included. */
@@ -83,7 +88,10 @@ export function cleanJson(
   for (const name in value) {
     if (state.remainingLength < 0) break;
     state.remainingLength -= name.length + 3;
-    members.push([cleanLine(name), cleanJson((value as Record<string, unknown>)[name], state, depth + 1)]);
+    const member = (value as Record<string, unknown>)[name];
+    const isPlain = state.hasPlainTitles === true && name === "title" && typeof member === "string";
+    const text = isPlain && member.length <= maxTitleLength ? plainLine(member) : member;
+    members.push([cleanLine(name), cleanJson(text, state, depth + 1)]);
   }
   return Object.fromEntries(members);
 }

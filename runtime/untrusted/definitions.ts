@@ -1,46 +1,62 @@
-/**
- * A line that defines a link: `[label]: address "title"`. Readers see neither the line nor the title. Blanks are read in one way only,
- * because with two, a line of many blanks takes quadratic time.
- */
-const line =
-  /\[((?:[^[\]\\\n]|\\.){1,999})\]:[ \t]*(?![ \t])(<[^<>\n]*>|[^\s<>]\S*)([ \t]+(?:"[^"\n]*"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*\r?$/my;
-const reference = /\[((?:[^[\]\\\n]|\\.){1,999})\](?!:)/g;
+import { type Definition, definitionAt } from "./link-target.ts";
 
-/** A text's end that may be the beginning of such a line. */
-const openLine =
-  /\[(?!\^)(?:[^[\]\\\n]|\\.){0,999}(?:\\|\](?::[ \t]*(?![ \t])(?:<[^<>\n]*>?|[^\s<>]\S*)?(?:[ \t]+(?:"[^"\n]*"?|'[^'\n]*'?|\([^()\n]*\)?)?)?)?)?$/y;
+const reference = /\[((?:[^[\]\\\n]|\\.|\n(?![ \t>]*\n)){1,999})\](?!:)/g;
+/** The first signs of a line, in all blocks that can contain a definition, then its bracket. */
+const lineStart = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*\[(?!\^)/gm;
+/** A label that cannot contain a sentence: `1`, `docs`, `api.md`. */
+const plainLabel = /^[\w.-]{1,24}$/;
 
-/** Whether a cut text ends inside a possible definition that begins at `at`. */
-export function isOpenDefinition(text: string, at: number): boolean {
-  openLine.lastIndex = at;
-  return openLine.test(text);
-}
+const keyOf = (label: string): string =>
+  label
+    .replace(/[\s>]+/g, " ")
+    .trim()
+    .toLowerCase();
 
-const keyOf = (label: string): string => label.trim().toLowerCase().replace(/\s+/g, " ");
+/** Whether a label of a definition can contain a sentence. Readers see it only where a link has no other text. */
+export const isWordy = (label: string): boolean => !plainLabel.test(label.trim());
 
 /** The link definitions of a text. */
 export class Definitions {
   readonly #text: string;
+  readonly #isCut: boolean;
   #referred: Set<string> | null = null;
+  #wordy: Map<string, string> | null = null;
 
-  constructor(text: string) {
+  constructor(text: string, isCut: boolean) {
     this.#text = text;
+    this.#isCut = isCut;
   }
 
-  /** The part of the definition at `at` to remove: its title, or all of it if nothing refers to it. */
-  at(at: number, end: number): { readonly from: number; readonly to: number } | null {
-    line.lastIndex = at;
-    const match = line.exec(this.#text);
-    if (!match || line.lastIndex > end + 1 || match[1]?.startsWith("^")) return null;
-    const [whole, label = "", address = "", title] = match;
-    if (/^(?:#|<#?>)$/.test(address) || !this.#isReferred(label)) return { from: at, to: at + whole.trimEnd().length };
-    if (!title) return null;
-    const from = at + whole.indexOf(title, label.length + address.length + 2);
-    return { from, to: from + title.length };
+  /** The definition at `at`, `"open"` if the text was cut inside it. */
+  at(at: number): Definition | "open" | null {
+    const found = definitionAt(this.#text, at, this.#isCut);
+    return found !== "open" && found?.label.startsWith("^") ? null : found;
+  }
+
+  /** Whether readers see nothing of a definition, so it is removed. References to a label with words get its address instead. */
+  isUnseen({ label, address }: Definition): boolean {
+    return /^(?:#|<#?>)$/.test(address) || isWordy(label) || !this.#isReferred(label);
+  }
+
+  /** The address of a label that `isWordy`. */
+  addressOf(label: string): string | undefined {
+    this.#wordy ??= this.#text.includes("]:") ? this.#readWordy() : new Map();
+    return this.#wordy.size === 0 ? undefined : this.#wordy.get(keyOf(label));
   }
 
   #isReferred(label: string): boolean {
     this.#referred ??= new Set([...this.#text.matchAll(reference)].map((match) => keyOf(match[1] as string)));
     return this.#referred.has(keyOf(label));
+  }
+
+  #readWordy(): Map<string, string> {
+    const addresses = new Map<string, string>();
+    for (const { index, 0: start } of this.#text.matchAll(lineStart)) {
+      const found = definitionAt(this.#text, index + start.length - 1, false);
+      if (found === null || found === "open" || !isWordy(found.label)) continue;
+      const key = keyOf(found.label);
+      if (!addresses.has(key)) addresses.set(key, found.address);
+    }
+    return addresses;
   }
 }

@@ -1,5 +1,5 @@
 import { isHiddenElement } from "@signalbox/sdk";
-import type { Tag } from "./html-tag.ts";
+import type { Attribute, Tag } from "./html-tag.ts";
 
 /** Whether readers do not see an element. */
 export const isHidden = ({ name, attributes }: Tag): boolean =>
@@ -8,15 +8,34 @@ export const isHidden = ({ name, attributes }: Tag): boolean =>
     attributes.map((attribute) => [attribute.name, attribute.value ?? ""]),
   );
 
-/** Attributes that change the visible content or the target of a link. Readers do not see the text of all others. */
-const shownElements = new Set(
-  "href src width height align valign colspan rowspan start type checked disabled open reversed datetime dir lang".split(" "),
-);
+/** Elements that are shown without their content, which is for browsers that do not know them. */
+const shownWithoutContent = new Set(["video", "audio"]);
+export const hidesContent = ({ name }: Tag): boolean => shownWithoutContent.has(name);
 
-/** The tag with only those attributes; `null` if it has no others. */
-export function withSafeAttributes({ name, attributes, isClosed }: Tag): string | null {
+/** Attributes that change the visible content or the target of a link. Readers do not see the text of all others. */
+const shownAttributes = new Set(
+  "width height align valign colspan rowspan start type checked disabled open reversed datetime dir lang".split(" "),
+);
+const linking = new Set(["a", "area", "link"]);
+const loading = new Set("img video audio source track embed input iframe".split(" "));
+/** A value that cannot contain a sentence. */
+const plainValue = /^[\w.:%+-]{0,32}$/;
+
+function isShown(element: string, { name, value }: Attribute): boolean {
+  if (name === "href") return linking.has(element) && !/\s/.test(value ?? "");
+  if (name === "src") return loading.has(element) && !/\s/.test(value ?? "");
+  return shownAttributes.has(name) && plainValue.test(value ?? "");
+}
+
+/** A longer name is no element of HTML: platforms remove such a tag. */
+const maxNameLength = 30;
+
+/** The tag as readers see it: with only those attributes, or nothing; `null` if it stays as it is. */
+export function shownTag({ name, isEnd, isClosed, attributes }: Tag): string | null {
+  if (name.length > maxNameLength || !/^[a-z][a-z0-9:-]*$/.test(name)) return "";
   if (attributes.length === 0) return null;
-  const safeAttributes = attributes.filter((attribute) => shownElements.has(attribute.name));
-  if (safeAttributes.length === attributes.length) return null;
-  return `<${[name, ...safeAttributes.map(({ raw }) => raw)].join(" ")}${isClosed ? " /" : ""}>`;
+  if (isEnd) return `</${name}>`;
+  const shown = attributes.filter((attribute) => isShown(name, attribute));
+  if (shown.length === attributes.length) return null;
+  return `<${[name, ...shown.map(({ raw }) => raw)].join(" ")}${isClosed ? " /" : ""}>`;
 }

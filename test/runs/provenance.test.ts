@@ -89,3 +89,21 @@ test("looked-up facts have their own fence, and a result keeps its fence over th
   const earlier = world.model.chats().find((one) => issueOf(one) === `${repo}#8` && roundsOf(one) === 1);
   expect(earlier?.messages.at(-1)?.content).toBe(results[0]);
 });
+
+test("a title that names an element hides nothing, and text that readers do not see reaches no model", async () => {
+  const body = [
+    "The steps.",
+    "<ruby>x<rp>SECRET</rp></ruby> <span hidden/>SECRET</span> <!A SECRET>",
+    "| a |\n|---|\n| b | SECRET |",
+    "[seen][SECRET words]\n\n[SECRET words]: https://example.com/docs",
+    "- [//]: # (SECRET)",
+    "```sh SECRET words\nrun\n```",
+    "[^1]: SECRET",
+  ].join("\n\n");
+  const { event } = await readOf(9, issueOpened({ number: 9, title: "Support <template> tags", body }));
+  expect(event).toContain("# Issue #9: Support \\<template> tags\n");
+  expect(event).toContain("The steps.");
+  expect(event).toContain("[seen](https://example.com/docs)");
+  expect(event).toContain("```sh\nrun\n```");
+  expect(event).not.toContain("SECRET");
+});

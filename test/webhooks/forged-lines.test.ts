@@ -120,3 +120,14 @@ test.each(payloads)("%s: no name begins a line of its own", async (name, plugin,
   expect(event?.text).not.toMatch(/^## Comment by the owner/m);
   for (const change of event?.changes ?? []) expect(change).not.toContain("\n");
 });
+
+test.each(payloads)(
+  "%s: no name begins an element, which would hide the text after it",
+  async (name, plugin, headers, payload) => {
+    const { sources } = await setUpPlugin(plugin as Parameters<typeof setUpPlugin>[0]);
+    const named = JSON.stringify(payload).replaceAll(JSON.stringify(forged).slice(1, -1), "<template>");
+    const event = await sources?.[name]?.parse({ headers, payload: JSON.parse(named) as Json });
+    expect(event?.text).toContain("\\<template>");
+    expect(event?.text).not.toMatch(/(?<!\\)<template>/);
+  },
+);

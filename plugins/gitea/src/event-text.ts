@@ -1,4 +1,4 @@
-import { factList, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 
 /** The dispatcher passes on no more than this. Characters. */
 const maxTextLength = 262_144;
@@ -10,7 +10,7 @@ export function eventText(event: string, payload: unknown): string {
   if (item === undefined) return "";
   const isPull = pull !== undefined || valueAt(payload, "is_pull") === true;
   const changes = changesOf(payload)
-    .map((change) => `- ${change}`)
+    .map((change) => `- ${plainLine(change)}`)
     .join("\n");
   const remark = body(valueAt(payload, "comment"), "body") || body(valueAt(payload, "review"), "content");
   const by = line(payload, ["sender", "login"]) ?? "unknown";
@@ -19,7 +19,7 @@ export function eventText(event: string, payload: unknown): string {
     facts(item, payload),
     changes && `## Changes\n\n${changes}`,
     body(item, "body"),
-    remark && `## ${verdicts[event] ?? "Comment"} by ${by}\n\n${remark}`,
+    remark && `## ${verdicts[event] ?? "Comment"} by ${plainLine(by)}\n\n${remark}`,
   );
 }
 const verdicts: Readonly<Record<string, string>> = {
@@ -44,7 +44,7 @@ export function changesOf(payload: unknown): string[] {
 function heading(kind: string, item: unknown): string {
   const number = valueAt(item, "number");
   const title = line(item, ["title"]);
-  return `# ${kind}${Number.isSafeInteger(number) ? ` #${number}` : ""}${title ? `: ${title}` : ""}`;
+  return `# ${kind}${Number.isSafeInteger(number) ? ` #${number}` : ""}${title ? `: ${plainLine(title)}` : ""}`;
 }
 
 function facts(item: unknown, payload: unknown): string {

@@ -1,4 +1,4 @@
-import { factList, sections, stringAt, stripInvisibleMarker, stripMarker, valueAt } from "@signalbox/sdk";
+import { factList, plainLine, sections, stringAt, stripInvisibleMarker, stripMarker, valueAt } from "@signalbox/sdk";
 
 /** The dispatcher passes on no more than this. Characters. */
 const maxTextLength = 262_144;
@@ -8,7 +8,7 @@ export function eventText(event: string, action: string | null, payload: unknown
   const data = valueAt(payload, "data");
   if (event === "Issue") {
     const changes = changesOf(event, action, payload)
-      .map((change) => `- ${change}`)
+      .map((change) => `- ${plainLine(change)}`)
       .join("\n");
     return sections(heading(data), facts(data, payload), changes && `## Changes\n\n${changes}`, body(data, "description"));
   }
@@ -16,7 +16,11 @@ export function eventText(event: string, action: string | null, payload: unknown
   if (event !== "Reaction") return "";
   const [emoji, name] = [line(data, ["emoji"]), line(data, ["user", "name"]) ?? line(payload, ["actor", "name"])];
   const text = body(valueAt(data, "comment"), "body");
-  return sections(heading(valueAt(data, "issue")), `${name ?? "Someone"} reacted with ${emoji ?? "an emoji"}`, quote(text));
+  return sections(
+    heading(valueAt(data, "issue")),
+    `${plainLine(name ?? "Someone")} reacted with ${emoji ?? "an emoji"}`,
+    quote(text),
+  );
 }
 
 function commentText(action: string | null, data: unknown, payload: unknown): string {
@@ -26,7 +30,7 @@ function commentText(action: string | null, data: unknown, payload: unknown): st
   return sections(
     heading(valueAt(data, "issue")),
     parent && `## In answer to\n\n${quote(parent)}`,
-    `## Comment${author ? ` by ${author}` : ""}${edited}`,
+    `## Comment${author ? ` by ${plainLine(author)}` : ""}${edited}`,
     quote(body(data, "quotedText")),
     body(data, "body"),
   );
@@ -76,7 +80,7 @@ function labelChanges(data: unknown, from: unknown): string[] {
 
 function heading(issue: unknown): string {
   const [identifier, title] = [line(issue, ["identifier"]), line(issue, ["title"])];
-  return `# Issue${identifier ? ` ${identifier}` : ""}${title ? `: ${title}` : ""}`;
+  return `# Issue${identifier ? ` ${identifier}` : ""}${title ? `: ${plainLine(title)}` : ""}`;
 }
 
 function facts(data: unknown, payload: unknown): string {

@@ -26,7 +26,8 @@ export class CodeLines {
 
   /** `isCut`: the text is the beginning of a longer one. */
   constructor(text: string, isCut = false) {
-    this.#readings = [true, false].map((anyMarker) => new LineReading(text, isCut, anyMarker));
+    const hasFence = text.includes("```") || text.includes("~~~");
+    this.#readings = hasFence ? [true, false].map((anyMarker) => new LineReading(text, isCut, anyMarker)) : [];
   }
 
   /**
@@ -37,10 +38,15 @@ export class CodeLines {
     return this.#readings.some(({ isUncertain }) => isUncertain);
   }
 
+  /** Whether the last line may be the first fence of a code block. */
+  get isOpening(): boolean {
+    return this.#readings.some(({ isOpening }) => isOpening);
+  }
+
   /** Whether the line from `start` to `end` is code or one of its fences. */
   isCode(start: number, end: number): boolean {
     // Each reading must see each line.
-    return this.#readings.map((reading) => reading.isCode(start, end)).every(Boolean);
+    return this.#readings.length > 0 && this.#readings.map((reading) => reading.isCode(start, end)).every(Boolean);
   }
 }
 
@@ -60,6 +66,7 @@ class LineReading {
   readonly #blocks = new BlockStarts();
   #isAfterBlank = true;
   isUncertain = false;
+  isOpening = false;
 
   constructor(text: string, isCut: boolean, anyMarker: boolean) {
     this.#text = text;
@@ -73,12 +80,14 @@ class LineReading {
     const line = this.#read(start, end);
     const beginsBlock = this.#blocks.begins(this.#text.slice(start, end)) || this.#isAfterBlank;
     this.#isAfterBlank = line.isBlank;
+    this.isOpening = false;
     if (this.#fence && this.#stays(line, this.#fence)) {
       if (this.#closes(line, end, this.#fence)) this.#fence = null;
       return true;
     }
     this.#fence = this.#opens(line, end, beginsBlock);
-    return this.#fence !== null;
+    this.isOpening = this.#fence !== null;
+    return this.isOpening;
   }
 
   #read(start: number, end: number): Line {
@@ -150,6 +159,12 @@ function closersOf(text: string): Map<string, Closer[]> {
     closers.set(sign, same);
   }
   return closers;
+}
+
+/** Position of the end of the line that contains `from`. */
+export function endOfLine(text: string, from: number): number {
+  const end = text.indexOf("\n", from);
+  return end < 0 ? text.length : end;
 }
 
 export function runOf(text: string, from: number, sign: string): number {

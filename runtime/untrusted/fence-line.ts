@@ -1,0 +1,25 @@
+/** The fence of a code block, in all blocks that can contain one. */
+const opening = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(`{3,}|~{3,})[ \t]*/;
+const word = /\S*/y;
+const maxLanguageLength = 40;
+/** A code block that platforms show as a picture. */
+const diagram = /^mermaid$/i;
+
+interface FenceLine {
+  /** Length of the part that readers see, with the language. */
+  readonly shownLength: number;
+  readonly isDiagram: boolean;
+}
+
+/** A line that may begin a code block; `null` if it does not. Readers see at most the first word after the fence. */
+export function fenceLine(line: string): FenceLine | null {
+  const [fence, signs = ""] = opening.exec(line) ?? [""];
+  if (signs === "" || (signs.startsWith("`") && line.includes("`", fence.length))) return null;
+  word.lastIndex = fence.length;
+  const [language = ""] = word.exec(line) ?? [];
+  const shownLength = fence.length + (language.length > maxLanguageLength ? 0 : language.length);
+  return { shownLength, isDiagram: diagram.test(language) };
+}
+
+/** Whether readers do not see a line of a diagram. */
+export const isDiagramComment = (line: string): boolean => /^[ \t>]*%%/.test(line);

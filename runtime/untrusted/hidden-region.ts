@@ -1,0 +1,66 @@
+import { voidElements } from "./html-tag.ts";
+
+const words = (list: string) => new Set(list.split(" "));
+/** Elements that no end tag of an inline element closes. */
+const blocks = words(
+  "address applet article aside blockquote button caption center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup li main marquee menu nav object ol p pre section summary table tbody td template tfoot th thead tr ul",
+);
+/** Elements that no end tag inside of them closes. */
+const scopes = words("applet button caption marquee object table td template th");
+/** Elements that browsers open again in the next paragraph. */
+const formatting = words("a b big code em font i nobr s small strike strong tt u");
+/** Elements whose content is not read as markup. */
+const rawTexts = words("script style title iframe noembed noframes textarea xmp");
+
+/** With more open elements, it reaches to the end of the text. */
+const maxDepth = 200;
+
+/** A hidden element, from its tag to the end of its content: the elements that are open in it. */
+export class HiddenRegion {
+  readonly from: number;
+  /** It ends here or later. */
+  readonly minEnd: number;
+  /** Its content is hidden, but the element itself is shown: its end tag remains. */
+  readonly keepsEnd: boolean;
+  readonly #open: string[];
+  readonly #isInParagraph: boolean;
+  #isTooDeep = false;
+
+  constructor(name: string, from: number, { keepsEnd = false, isInParagraph = false, minEnd = from } = {}) {
+    this.from = from;
+    this.minEnd = minEnd;
+    this.keepsEnd = keepsEnd;
+    this.#open = [name];
+    this.#isInParagraph = isInParagraph;
+  }
+
+  /** The only end tag that has a meaning now; `null`: all have. */
+  get rawText(): string | null {
+    const name = this.#open.at(-1) ?? "";
+    return rawTexts.has(name) ? name : null;
+  }
+
+  /** Whether it ends with the paragraph that it is in. */
+  get endsWithParagraph(): boolean {
+    const [name = ""] = this.#open;
+    const isClosed = name === "p" || (this.#isInParagraph && !blocks.has(name) && !formatting.has(name));
+    return isClosed && !this.#isTooDeep && this.rawText === null && this.#open.every((one) => one === "p" || !blocks.has(one));
+  }
+
+  begin(name: string): void {
+    if (voidElements.has(name)) return;
+    if (this.#open.length < maxDepth) this.#open.push(name);
+    else this.#isTooDeep = true;
+  }
+
+  /** Whether this end tag ends it. */
+  end(name: string): boolean {
+    const last = this.#isTooDeep ? -1 : this.#open.lastIndexOf(name);
+    if (last < 0) return false;
+    // As in browsers, a block that is open inside keeps an inline element open.
+    const barriers = blocks.has(name) ? scopes : blocks;
+    if (!scopes.has(name) && this.#open.slice(last + 1).some((one) => barriers.has(one))) return false;
+    this.#open.length = last;
+    return last === 0;
+  }
+}

@@ -1,0 +1,94 @@
+import { tagAt } from "./html-tag.ts";
+
+/** Elements that begin a block of HTML in each line, by CommonMark. */
+const blockElements =
+  "address article aside base basefont blockquote body caption center col colgroup dd details dialog dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link main menu menuitem nav noframes ol optgroup option p param search section source summary table tbody td tfoot th thead title tr track ul";
+const footnote = /\[\^[^\]\s]{1,999}\]:[ \t>]*/y;
+const comment = /<(?:!--|!\[CDATA\[|![A-Za-z]|\?)/y;
+const rawBlock = /<(?:pre|script|style|textarea)(?:[\s>]|$)/iy;
+const certainBlock = new RegExp(`</?(?:${blockElements.replaceAll(" ", "|")})(?:[\\s/>]|$)`, "iy");
+const anyTag = /<\/?[A-Za-z]/y;
+
+/**
+ * Within HTML, Markdown has no meaning. A `pre` block ends with its tag, the rest of the last line of a comment with that line, all
+ * others with a blank line.
+ */
+export type HtmlEnd = "blank line" | "end tag" | "line end";
+
+interface HtmlBlock {
+  readonly endsWith: HtmlEnd;
+  /** Whether all platforms read it as HTML. */
+  readonly isCertain: boolean;
+  readonly isQuoted: boolean;
+}
+
+/** The block of HTML that may begin in a line, whose content begins at `content`; `null` if none does. */
+export function blockOf(text: string, start: number, content: number, end: number): HtmlBlock | null {
+  footnote.lastIndex = content;
+  const at = text[content] === "[" && footnote.test(text) ? footnote.lastIndex : content;
+  if (text[at] !== "<" || at >= end) return null;
+  const begins = (pattern: RegExp) => {
+    pattern.lastIndex = at;
+    return pattern.test(text);
+  };
+  const isQuoted = text.slice(start, at).includes(">");
+  if (begins(comment)) return { endsWith: "line end", isCertain: true, isQuoted };
+  if (begins(rawBlock)) return { endsWith: "end tag", isCertain: true, isQuoted };
+  if (begins(certainBlock)) return { endsWith: "blank line", isCertain: true, isQuoted };
+  if (!begins(anyTag)) return null;
+  const line = text.slice(at, end);
+  const tag = tagAt(line, 0);
+  return { endsWith: "blank line", isCertain: tag !== null && line.slice(tag.end).trim() === "", isQuoted };
+}
+
+const blankLine = /\n[ \t>]*(?=\n|$)/g;
+const paragraphEnd = /\n[ \t>]*(?=\n|$|```|~~~)/g;
+
+/** Finds the ends of blocks and of tags. Pass the positions in order, so that no part of the text is read twice. */
+export class BlockEnds {
+  readonly #text: string;
+  #blankLine = -1;
+  #paragraphEnd = -1;
+  #tagStart = -1;
+  #tagEnd = -1;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Position of the next blank line, or the end of the text. */
+  blankLine(at: number): number {
+    if (this.#blankLine < at) {
+      blankLine.lastIndex = at;
+      this.#blankLine = blankLine.exec(this.#text)?.index ?? this.#text.length;
+    }
+    return this.#blankLine;
+  }
+
+  /** The same, or a code block that begins before it. */
+  paragraphEnd(at: number): number {
+    if (this.#paragraphEnd < at) {
+      paragraphEnd.lastIndex = at;
+      this.#paragraphEnd = paragraphEnd.exec(this.#text)?.index ?? this.#text.length;
+    }
+    return this.#paragraphEnd;
+  }
+
+  /** Position of the next `<`, or the end of the text. */
+  tagStart(at: number): number {
+    if (this.#tagStart < at) {
+      const found = this.#text.indexOf("<", at);
+      this.#tagStart = found < 0 ? this.#text.length : found;
+    }
+    return this.#tagStart;
+  }
+
+  /** Position of the next `>`, or the end of the text. */
+  tagEnd(at: number): number {
+    if (this.#tagEnd < at) {
+      const found = this.#text.indexOf(">", at);
+      this.#tagEnd = found < 0 ? this.#text.length : found;
+    }
+    return this.#tagEnd;
+  }
+}

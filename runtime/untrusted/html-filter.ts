@@ -1,0 +1,191 @@
+import { fenceLine } from "./fence-line.ts";
+import { hidesContent, isHidden, shownTag } from "./hidden-elements.ts";
+import { HiddenRegion } from "./hidden-region.ts";
+import { BlockEnds, blockOf, type HtmlEnd } from "./html-block.ts";
+import { htmlTagAt, isOpenTag, type Tag, tagAt, voidElements } from "./html-tag.ts";
+import type { VisibleText } from "./visible-text.ts";
+
+/** Removes comments, hidden elements and attributes from a Markdown text. Pass the positions in order. */
+export class HtmlFilter {
+  readonly #out: VisibleText;
+  readonly #ends: BlockEnds;
+  #html: HtmlEnd | null = null;
+  #isCertainHtml = false;
+  /** Whether the block of HTML is in a quotation. */
+  #isQuoted = false;
+  /** From this position on, no comment ends. */
+  #noCommentEndFrom = Number.POSITIVE_INFINITY;
+  /** Kinds of markup that do not end after this position. */
+  readonly #unclosed = new Set<(typeof hiddenKinds)[number]>();
+
+  constructor(out: VisibleText) {
+    this.#out = out;
+    this.#ends = new BlockEnds(out.text);
+  }
+
+  /** Whether a block of HTML may be open, in which Markdown has no meaning. */
+  get mayBeInHtml(): boolean {
+    return this.#html !== null;
+  }
+
+  /** Whether a block of HTML certainly is open, so browsers read its tags. */
+  get isInHtml(): boolean {
+    return this.#html !== null && this.#isCertainHtml;
+  }
+
+  /** Begins a line before its blocks are known. */
+  beginLine(start: number, isBlank: boolean): void {
+    if (this.#html === "line end" || (isBlank && this.#html === "blank line")) this.#html = null;
+    if (isBlank && this.#out.hidden?.endsWithParagraph) this.#out.show(start - 1);
+  }
+
+  /** Finds the block of HTML that a line may begin or end. */
+  readBlock(start: number, content: number, end: number): void {
+    const { text } = this.#out;
+    if (!this.isInHtml) {
+      const block = blockOf(text, start, content, end);
+      if (block) [this.#html, this.#isCertainHtml, this.#isQuoted] = [block.endsWith, block.isCertain, block.isQuoted];
+    }
+    if (this.#html === "end tag" && /<\/(?:pre|script|style|textarea)>/i.test(text.slice(start, end))) this.#html = "blank line";
+  }
+
+  /** Reads the markup at a `<`, and returns the next position. */
+  markup(at: number, isBlockStart: boolean): number {
+    const { text } = this.#out;
+    if (this.#out.hidden?.rawText) return this.#rawText(at, this.#out.hidden, this.#out.hidden.rawText);
+    if (text.startsWith("<!--", at)) return this.#comment(at, isBlockStart);
+    const unseen = this.#unseenMarkup(at, isBlockStart);
+    if (unseen !== null) return unseen;
+    const tag = this.isInHtml
+      ? htmlTagAt(text, at, this.#html === "end tag" ? text.length : this.#ends.blankLine(at), this.#isQuoted)
+      : tagAt(text, at);
+    if (this.#out.isCut && (tag === null ? isOpenTag(text, at) : tag.isOpen && tag.end >= text.length)) return this.#out.stop(at);
+    if (tag && !this.isInHtml && (this.#isInterrupted(at, tag.end) || blankLine.test(text.slice(at, tag.end)))) return at + 1;
+    if (tag?.isOpen) return this.#out.replace(at, tag.end);
+    return tag ? this.#tag(tag, at) : at + 1;
+  }
+
+  #tag(tag: Tag, at: number): number {
+    const hidden = this.#out.hidden;
+    if (hidden) {
+      if (!tag.isEnd) hidden.begin(tag.name);
+      else if (hidden.end(tag.name)) this.#out.show(hidden.keepsEnd ? at : tag.end);
+      return tag.end;
+    }
+    const shown = shownTag(tag);
+    if (tag.isEnd) return shown === null ? tag.end : this.#out.replace(at, tag.end, shown);
+    const isEmpty = voidElements.has(tag.name) || (tag.isClosed && xmlElements.has(tag.name));
+    if (isHidden(tag)) {
+      if (isEmpty) return this.#out.replace(at, tag.end);
+      this.#out.hide(new HiddenRegion(tag.name, at, { isInParagraph: this.#html === null }));
+      return tag.end;
+    }
+    if (shown !== null) this.#out.replace(at, tag.end, shown);
+    if (hidesContent(tag)) this.#out.hide(new HiddenRegion(tag.name, tag.end, { keepsEnd: true }));
+    return tag.end;
+  }
+
+  /** The content of an element that only its own end tag ends. */
+  #rawText(at: number, hidden: HiddenRegion, name: string): number {
+    const { text } = this.#out;
+    const nameEnd = at + 2 + name.length;
+    if (text[at + 1] !== "/" || text.slice(at + 2, nameEnd).toLowerCase() !== name) return at + 1;
+    if (!/[\s/>]/.test(text[nameEnd] ?? "")) return at + 1;
+    const end = Math.min(this.#ends.tagEnd(at) + 1, text.length);
+    return hidden.end(name) ? this.#out.show(end) : end;
+  }
+
+  /** Removes what browsers read as a comment; `null` if there is none at `at`. */
+  #unseenMarkup(at: number, isBlockStart: boolean): number | null {
+    const { text } = this.#out;
+    const sign = text[at + 1];
+    if (sign !== "?" && sign !== "!" && sign !== "/") return null;
+    const kind = hiddenKinds.find(([open]) => text.startsWith(open, at));
+    if (kind && !this.#unclosed.has(kind)) {
+      const end = text.indexOf(kind[1], at + kind[0].length);
+      if (end >= 0) return this.remove(at, end + kind[1].length);
+      // A block that is not closed reaches to the end. Within a paragraph, it is text.
+      if (this.#out.isCut || isBlockStart) return this.#out.stop(at);
+      this.#unclosed.add(kind);
+    }
+    const isLetter = /[A-Za-z]/.test(text[at + 2] ?? "");
+    const inHtml = this.isInHtml || (this.#html !== null && isBlockStart);
+    if (sign === "/" ? isLetter || !inHtml : !inHtml && !(sign === "!" && isLetter)) return null;
+    const isWhole = isBlockStart || (inHtml && this.#html !== "blank line");
+    const limit = isWhole ? this.#out.lineEnd(at) : this.isInHtml ? this.#ends.blankLine(at) : this.#ends.paragraphEnd(at);
+    const end = this.#ends.tagEnd(at);
+    if (end < limit) return this.remove(at, end + 1);
+    // What contains the block may end before it, so nothing that follows is certain.
+    if (isWhole) return this.#out.stop(at);
+    if (this.#out.isCut && limit >= text.length) return this.#out.stop(at);
+    return inHtml ? this.#out.replace(at, limit) : null;
+  }
+
+  #comment(at: number, isBlockStart: boolean): number {
+    const { text } = this.#out;
+    if (text.startsWith(">", at + 4)) return this.#out.replace(at, at + 5);
+    if (text.startsWith("->", at + 4)) return this.#out.replace(at, at + 6);
+    if (at < this.#noCommentEndFrom) {
+      commentEnd.lastIndex = at + 4;
+      if (commentEnd.test(text)) {
+        const end = commentEnd.lastIndex;
+        // In a paragraph, `--!>` ends no comment.
+        return this.isInHtml || text[end - 2] !== "!" ? this.#out.replace(at, this.#endOfRemoved(at, end)) : this.remove(at, end);
+      }
+      this.#noCommentEndFrom = at;
+    }
+    // In a block that is not closed, everything that follows is a comment. Within a paragraph, it is text.
+    return isBlockStart || this.#out.isCut || this.isInHtml ? this.#out.stop(at) : at + 4;
+  }
+
+  /**
+   * Removes what readers see only if a platform reads it in another way. So comments and hidden elements that begin in it are hidden
+   * to their end.
+   */
+  remove(from: number, to: number, by = ""): number {
+    const { text } = this.#out;
+    let end = to;
+    for (let at = this.#ends.tagStart(from); at < end && !this.#out.hidden; at = this.#ends.tagStart(at + 1)) {
+      if (text.startsWith("<!--", at) && at < this.#noCommentEndFrom) {
+        commentEnd.lastIndex = at + 4;
+        if (commentEnd.test(text)) end = Math.max(end, commentEnd.lastIndex);
+        else this.#noCommentEndFrom = at;
+      }
+      const whole = tagAt(text, at);
+      const part = whole ? "" : text.slice(at, Math.min(end, at + maxTagLength));
+      const tag = whole ?? htmlTagAt(part, 0, part.length, false);
+      if (!tag || tag.isEnd || voidElements.has(tag.name) || !(isHidden(tag) || hidesContent(tag))) continue;
+      this.#out.hide(new HiddenRegion(tag.name, from, { isInParagraph: this.#html === null, minEnd: end }));
+      return whole ? whole.end : at + tag.end;
+    }
+    return this.#out.replace(from, this.#endOfRemoved(from, end), by);
+  }
+
+  /** If the last of these lines begins a block, nothing more of it is shown. */
+  #endOfRemoved(from: number, to: number): number {
+    return this.#isInterrupted(from, to) ? this.#out.lineEnd(to) : to;
+  }
+
+  /** Whether the last of these lines begins a code block or a footnote, so that markup does not reach into it. */
+  #isInterrupted(from: number, to: number): boolean {
+    const lineEnd = this.#out.text.slice(from, to).lastIndexOf("\n");
+    if (lineEnd < 0) return false;
+    const line = this.#out.text.slice(from + lineEnd + 1, this.#out.lineEnd(to));
+    return fenceLine(line) !== null || /^[ \t>]*\[\^[^\]]+\]:/.test(line);
+  }
+}
+
+const commentEnd = /--!?>/g;
+const blankLine = /\n[ \t>]*\n/;
+/** Length of the part of a tag that is read where it may be one. */
+const maxTagLength = 1_000;
+/** Elements whose tag can be empty. In HTML, all others stay open. */
+const xmlElements = new Set(["svg", "math"]);
+const hiddenKinds = [
+  ["<?", "?>"],
+  ["<![CDATA[", "]]>"],
+  ["<!DOCTYPE", ">"],
+  ["<!doctype", ">"],
+  ["<!ELEMENT", ">"],
+  ["<!ENTITY", ">"],
+] as const;

@@ -1,0 +1,55 @@
+import { endOfLine } from "../platform/markdown/code-lines.ts";
+import type { HiddenRegion } from "./hidden-region.ts";
+
+/** A text of which parts are removed from its beginning to its end. */
+export class VisibleText {
+  readonly text: string;
+  /** The text was cut here, so its rest is unknown. */
+  readonly isCut: boolean;
+  #out = "";
+  #copied = 0;
+  #hidden: HiddenRegion | null = null;
+
+  constructor(text: string, isCut: boolean) {
+    this.text = text;
+    this.isCut = isCut;
+  }
+
+  /** The hidden element that is open. Nothing is shown before it ends. */
+  get hidden(): HiddenRegion | null {
+    return this.#hidden;
+  }
+
+  get result(): string {
+    if (this.#hidden) return this.#out + this.text.slice(this.#copied, this.#hidden.from);
+    return this.#copied === 0 ? this.text : this.#out + this.text.slice(this.#copied);
+  }
+
+  /** Returns the position after the replaced part. */
+  replace(from: number, to: number, by = ""): number {
+    if (this.#hidden) return to;
+    this.#out += this.text.slice(this.#copied, from) + by;
+    this.#copied = to;
+    return to;
+  }
+
+  /** Removes the rest of the text. */
+  stop(at: number): number {
+    return this.replace(at, this.text.length);
+  }
+
+  hide(region: HiddenRegion): void {
+    this.#hidden ??= region;
+  }
+
+  /** Ends the hidden element. */
+  show(to: number): number {
+    const { from, minEnd } = this.#hidden ?? { from: to, minEnd: to };
+    this.#hidden = null;
+    return this.replace(from, Math.max(to, minEnd));
+  }
+
+  lineEnd(from: number): number {
+    return endOfLine(this.text, from);
+  }
+}
