@@ -65,6 +65,13 @@ describe("mentions, closing keywords and commands are defused, and read the same
   });
   test("what a character reference hides is defused too", () => {
     expect(safe("&#64;everyone &#x40;eve &commat;eve")).toBe("&#64;\u200deveryone &#x40;\u200deve &commat;\u200deve");
+    for (const text of ["&#064;eve", "&#x0040;eve", "@&#101;ve", "&#64;&#101;ve", "@ann&#101;", "@ann&#45;x", "@ann&sol;team"])
+      expect(safe(text)).toMatch(/^(?:@|&#\w+;)\u200d/);
+    expect(safe("@ann&bob, @ann & @ann.")).toBe("@ann&bob, @ann & @ann.");
+    for (const text of ["fixes &#035;3", "fixes #&#51;", "f&#105;xes #3", "&#x46;&#x69;xes #3", "clo&#115;e GH-&#49;"]) {
+      expect(read(safe(text))).toBe(text);
+      expect(safe(text), text).toMatch(/^(?:[a-z]|&#\w+;)\u200d/);
+    }
   });
 });
 

@@ -33,8 +33,9 @@ export function defuse(text: string, { allow, participants, hosts }: DefuseOptio
   });
 }
 
-const account = "(?=([A-Za-z0-9_](?:[\\w.-]{0,100}\\w)?(?:\\[bot\\])?)(\\/[\\w.-])?)";
-const asReference = "&#64;|&#[xX]40;|&commat;";
+/** A name, and what makes it another one: a team after it, or a character reference in it. */
+const account = "(?=([A-Za-z0-9_](?:[\\w.-]{0,100}\\w)?(?:\\[bot\\])?)(\\/[\\w.-]|&(?:#|[A-Za-z]{2,31};))?|&#)";
+const asReference = "&#0{0,5}64;|&#[xX]0{0,5}40;|&commat;";
 /** Excludes email addresses, which have a letter or digit before the @. `_@ann_` is a mention in italics. */
 const notInAddress = "(?<![A-Za-z0-9]_{0,3})";
 const mention = new RegExp(`${notInAddress}(@|${asReference})${account}`, "g");
@@ -53,8 +54,8 @@ function withoutMentions(text: string, participants: ReadonlySet<string>): strin
   const source = isCrowded ? text.replace(/@(?=[A-Za-z0-9_])/g, `@${zeroWidthJoiner}`) : text;
   const result =
     (!isCrowded && source.includes("@")) || source.includes("&")
-      ? source.replace(isCrowded ? mentionByReference : mention, (whole, sign: string, name: string, team?: string) => {
-          const known = !team && notifiable.has(name.toLowerCase());
+      ? source.replace(isCrowded ? mentionByReference : mention, (whole, sign: string, name?: string, more?: string) => {
+          const known = name !== undefined && !more && notifiable.has(name.toLowerCase());
           return known ? whole : `${sign}${zeroWidthJoiner}`;
         })
       : source;
@@ -76,32 +77,46 @@ function withoutAccounts(text: string, notified: ReadonlySet<string>): string {
   );
 }
 
+type SpellLetter = (letter: string) => string;
+const eitherCase: SpellLetter = (letter) => `[${letter}${letter.toUpperCase()}]`;
+/** Also as a character reference. */
+const inAnySpelling: SpellLetter = (letter) => {
+  const codes = [letter, letter.toUpperCase()].map((one) => one.charCodeAt(0));
+  const hex = codes.map((code) => code.toString(16).replace(/[a-f]/, (digit) => `[${digit}${digit.toUpperCase()}]`));
+  return `(?:${eitherCase(letter)}|&#(?:0{0,5}(?:${codes.join("|")})|[xX]0{0,5}(?:${hex.join("|")}));)`;
+};
 /** A pattern for the words, ignoring case. */
-const anyCase = (words: string) =>
+const anyOf = (words: string, spell: SpellLetter) =>
   words
     .split(" ")
-    .map((word) => word.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`))
+    .map((word) => word.replace(/[a-z]/g, spell))
     .join("|");
 const github = "closes closed closing close fixes fixed fixing fix resolves resolved resolving resolve";
 const separator = "[:\\s*_(<\\[\\\\]{1,12}(?:[Ii]ssues?\\s{1,4})?";
 const reference =
-  "(?:#|&#35;|&#[xX]23;|&num;|!|&|[Gg][HhLl]-)\\d|[\\w.-]{1,100}(?:/[\\w.-]{1,100}){1,20}[#!]\\d|https?://[^\\s<>()]{1,300}/(?:issues|work_items|merge_requests|pull|browse|projects)/";
+  "(?:#|&#0{0,5}35;|&#[xX]0{0,5}23;|&num;|!|&|[Gg][HhLl]-)(?:\\d|&#)|[\\w.-]{1,100}(?:/[\\w.-]{1,100}){1,20}[#!]\\d|https?://[^\\s<>()]{1,300}/(?:issues|work_items|merge_requests|pull|browse|projects)/";
 const key = "[A-Z][A-Z0-9_]{1,20}-\\d";
 /** GitHub's and GitLab's keywords before a reference, and those before the key of an issue at Jira or Plane. */
-const closingPatterns = [
-  new RegExp(
-    `(?<![A-Za-z0-9])(?:${anyCase(`${github} implements implemented implementing implement`)})(?=${separator}(?:${reference}))`,
-    "g",
-  ),
-  new RegExp(`(?<![A-Za-z0-9])(?:${anyCase(`${github} completes completed completing complete`)})(?=${separator}${key})`, "g"),
-];
+const closingPatterns = (spell: SpellLetter): readonly RegExp[] => {
+  const before = (words: string, target: string) =>
+    new RegExp(`(?<![A-Za-z0-9])(?:${anyOf(words, spell)})(?=${separator}${target})`, "g");
+  const [gitHubAndGitLab, jiraAndPlane] = [
+    "implements implemented implementing implement",
+    "completes completed completing complete",
+  ];
+  return [before(`${github} ${gitHubAndGitLab}`, `(?:${reference})`), before(`${github} ${jiraAndPlane}`, key)];
+};
+const closingWords = closingPatterns(eitherCase);
+const spelledClosingWords = closingPatterns(inAnySpelling);
 /** Jira's smart commits: `CONF-1 #close`. */
 const smartCommit = /^.*(?<![A-Za-z0-9])[A-Z][A-Z0-9_]{1,20}-\d.*$/gm;
 
 function withoutClosing(text: string): string {
   let result = text;
-  if (/clos|fix|resolv|implement|complet/i.test(result))
-    for (const pattern of closingPatterns) result = result.replace(pattern, (word) => word[0] + zeroWidthJoiner + word.slice(1));
+  const isSpelled = result.includes("&#");
+  if (isSpelled || /clos|fix|resolv|implement|complet/i.test(result))
+    for (const pattern of isSpelled ? spelledClosingWords : closingWords)
+      result = result.replace(pattern, (word) => word.replace(/^(?:&#\w+;|.)/, `$&${zeroWidthJoiner}`));
   if (!/\s#[A-Za-z]/.test(result)) return result;
   return result.replace(smartCommit, (line) => line.replace(/(?<=\s)#(?=[A-Za-z])/g, `#${zeroWidthJoiner}`));
 }
