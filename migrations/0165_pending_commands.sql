@@ -2,6 +2,7 @@
 -- replica that looks it up has a lease, so another one continues after a crash.
 create table pending_commands (
   event_id uuid primary key references webhook_events (id) on delete cascade,
+  subject text not null,
   name text not null,
   rest text not null,
   -- The effect of a /stop that was carried out under the id of its issue, and will be again under the name.
@@ -12,3 +13,4 @@ create table pending_commands (
   lease_expires_at timestamptz(3)
 );
 create index pending_commands_due on pending_commands (due_at);
+create index pending_commands_subject on pending_commands (subject, event_id);

@@ -13,16 +13,16 @@ async function skipped(tx: Queryable, { subjects, reach }: CommandPlace, state: 
   return left === 0 ? "" : `; skipped ${count(left)} that this webhook did not start`;
 }
 
-const stop: Carry = async (tx, { subjects, event_id, by }) => {
-  const ended = await cancelExecutions(tx, { subjects, reach: null }, `stopped by ${by} (event ${event_id})`);
+const stop: Carry = async (tx, { subjects, event_id, by, before }) => {
+  const ended = await cancelExecutions(tx, { subjects, reach: null, before }, `stopped by ${by} (event ${event_id})`);
   const cancelled = ended.map(({ id }) => id);
   return { summary: `/stop by ${by}: ${count(ended.length)} cancelled`, cancelled, isDone: true, mayRepeat: false };
 };
 
 const retry: Carry = async (tx, place) => {
-  const { subjects, reach, by } = place;
+  const { by } = place;
   const left = await skipped(tx, place, "failed");
-  const failed = await findFailedOfSubject(tx, subjects, reach);
+  const failed = await findFailedOfSubject(tx, place);
   const [restarted] = failed === undefined ? [] : await requeueFailed(tx, { ids: [failed] });
   const nothing = left === "" ? "nothing on this issue has failed" : "0 executions restarted";
   const what = restarted ? `restarted execution ${restarted.id}` : nothing;
@@ -35,8 +35,8 @@ const retry: Carry = async (tx, place) => {
 };
 
 const proceed: Carry = async (tx, place) => {
-  const { subjects, reach, by } = place;
-  const releasedCount = await releaseHeld(tx, { subjects, reach });
+  const { by } = place;
+  const releasedCount = await releaseHeld(tx, place);
   return {
     summary: `/continue by ${by}: ${count(releasedCount.length)} released${await skipped(tx, place, "held")}`,
     cancelled: [],
@@ -48,8 +48,8 @@ const proceed: Carry = async (tx, place) => {
 const decision =
   (verdict: "approve" | "reject"): Carry =>
   async (tx, place, reason) => {
-    const { subjects, reach, by } = place;
-    const executionIds = await decideAtIssue(tx, { subjects, reach, verdict, by, reason });
+    const { subjects, reach, before, by } = place;
+    const executionIds = await decideAtIssue(tx, { subjects, reach, before, verdict, by, reason });
     const done = verdict === "approve" ? "approved" : "rejected";
     return {
       summary: `/${verdict} by ${by}: proposals of ${count(executionIds.length)} ${done}${await skipped(tx, place, "waiting")}`,

@@ -112,10 +112,15 @@ export async function listSteps(sql: Queryable, executionId: string): Promise<St
 }
 
 /**
- * Selects executions by their ids, or all on one issue; `reach`: only those that webhooks of this path started. Executions in
- * another state are not changed.
+ * Selects executions by their ids, or all on one issue; `reach`: only those that webhooks of this path started; `before`: only those
+ * that were created until then. Executions in another state are not changed.
  */
-type Selection = { readonly ids: readonly string[] } | { readonly subjects: readonly string[]; readonly reach: string | null };
+type Selection = { readonly ids: readonly string[] } | OnIssue;
+interface OnIssue {
+  readonly subjects: readonly string[];
+  readonly reach: string | null;
+  readonly before: string | null;
+}
 
 /** Conditions on the state, one for each partial index. */
 const states = {
@@ -146,7 +151,8 @@ function selectExecutions(sql: Queryable, of: Selection, conditions: readonly st
   const which =
     "ids" in of
       ? sql`id = any(${of.ids as string[]}::uuid[])`
-      : sql`subject = any(${of.subjects as string[]}::text[]) and ${within(sql, of.reach)}`;
+      : sql`subject = any(${of.subjects as string[]}::text[]) and ${within(sql, of.reach)}
+          and ${of.before === null ? sql`true` : sql`created_at <= ${of.before}`}`;
   const any = conditions.reduce((sum, one) => sql`${sum} or (${which} and ${sql.unsafe(one)})`, sql`false`);
   return sql`select id from task_executions where ${any} order by id for update`;
 }
@@ -183,15 +189,12 @@ export async function hasExecutionsOfTask(sql: Queryable, taskId: string): Promi
   return rows.length > 0;
 }
 
-/** The execution on an issue that failed last. */
-export async function findFailedOfSubject(
-  sql: Queryable,
-  subjects: readonly string[],
-  reach: string | null,
-): Promise<string | undefined> {
+/** The execution on an issue that failed last, until `before`. */
+export async function findFailedOfSubject(sql: Queryable, { subjects, reach, before }: OnIssue): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
     select id from task_executions
     where subject = any(${subjects as string[]}::text[]) and ${within(sql, reach)} and state = 'failed' and transcript_removed_at is null
+      and ${before === null ? sql`true` : sql`finished_at <= ${before}`}
     order by finished_at desc, id desc limit 1`;
   return row?.id;
 }

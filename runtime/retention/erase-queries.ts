@@ -110,7 +110,7 @@ async function listOthers(sql: Sql, project: number, events: readonly string[]):
 
 /**
  * Removes the content of these events with their executions, and of these executions. A reason of an event is removed if it names the
- * author. The names of people whose commands are erased are also removed from what they stopped, approved or rejected: both are joined by
+ * author, or if its command waits; the command is removed, too. The names of people whose commands are erased are also removed from what they stopped, approved or rejected: both are joined by
  * the names, because an issue may have many people and many executions.
  */
 async function erasePortion(
@@ -138,7 +138,7 @@ async function erasePortion(
       where ${isNamedIn(sql, "x.reason")} or ${isNamedIn(sql, "x.error")} group by x.id, x.reason, x.error
     ), bodies as (
       update webhook_events e set body = '', headers = '{}', title = null, author = null, actor = null, body_removed_at = coalesce(body_removed_at, now()),
-        reason = (select e.reason where not exists (
+        reason = (select e.reason where not exists (select from pending_commands p where p.event_id = e.id) and not exists (
           select from unnest(array[e.actor, e.author ->> 'name', e.author ->> 'id']) who where strpos(e.reason, nullif(who, '')) > 0))
       where id = any(${eventIds as string[]}::uuid[]) returning 1
     ), erased as (
@@ -155,6 +155,8 @@ async function erasePortion(
       from people p join decided d on d.subject = p.subject and d.decided_by = p.name where s.id = d.id
     ), steps as (
       delete from execution_steps where execution_id in (select id from executions) returning 1
+    ), commands as (
+      delete from pending_commands where event_id = any(${eventIds as string[]}::uuid[])
     ), attempts as (
       update execution_history set detail = null where execution_id in (select id from executions)
     )

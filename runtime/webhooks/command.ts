@@ -22,6 +22,10 @@ export interface CommandPlace {
   readonly subjects: readonly string[];
   readonly by: string;
   readonly reach: Reach;
+  /**
+   * Time until which what it concerns was created; `null`: now. A command that waited concerns only what its author can have known.
+   */
+  readonly before: string | null;
 }
 
 /**
@@ -32,17 +36,22 @@ export interface CommandPlace {
 type Reach = string | null;
 
 /** What a command needs of its stored event. */
-export type CommandEvent = Pick<NewEvent, "id" | "source" | "slug" | "subject" | "actor" | "author" | "comment" | "reason">;
+export interface CommandEvent
+  extends Pick<NewEvent, "id" | "source" | "slug" | "subject" | "actor" | "author" | "comment" | "reason"> {
+  /** When it was stored, if the command waited since then. */
+  readonly received_at?: string;
+}
 
 /** The place of a stored event's command. `alias`: another name of its subject, under which executions may be stored. */
 export const commandPlace = (
-  { id, source, slug, subject, actor, author }: CommandEvent,
+  { id, source, slug, subject, actor, author, received_at }: CommandEvent,
   alias: string | null = null,
 ): CommandPlace => ({
   event_id: id,
   subjects: [...(subject === null ? [] : namesOf(subject)), ...(alias === null ? [] : [alias])],
   // The path of an integration's webhook is its id.
   reach: isUuid(slug) ? slug : null,
+  before: received_at ?? null,
   by: `${source}:${author?.name ?? actor ?? "someone"}`,
 });
 
@@ -117,8 +126,8 @@ export const stoppedById = (effect: Effect): Effect => ({
 });
 
 /** Why `/stop` reached only what is stored under the id of an issue. */
-export const stoppedByIdOnly = ({ summary }: Effect): string =>
-  `${summary}; its issue could not be looked up: write it again to stop the rest`;
+export const stoppedByIdOnly = ({ summary }: Effect, reason = "its issue could not be looked up"): string =>
+  `${summary}; ${reason}: write it again to stop the rest`;
 
 /** Why a command that waited is not carried out. */
 export const notCarriedOut = ({ name }: Command, reason: string): string =>

@@ -198,7 +198,7 @@ async function storeCommand(
     }
     const effect = await carryOut(tx, command, commandPlace(event));
     await setEffect(tx, event.id, isById ? stoppedById(effect) : effect);
-    if (isById) await insertPending(tx, event.id, command, effect);
+    if (isById) await insertPending(tx, event, command, effect);
     return { arrival, stored, effect, waits: isById };
   });
 }
@@ -210,12 +210,12 @@ async function storePending(
   { sql, replayHours, loops, hasLz4 }: DispatcherOptions,
 ): Promise<Dispatched> {
   const [arrival] = packBodies([received], hasLz4) as [Arrival];
-  const { id, reason } = arrival.event;
+  const { event } = arrival;
   return sql.begin(async (tx) => {
     const stored = await storedOrEarlier(tx, arrival, await insertArrivals(tx, [arrival], { replayHours, loops }));
     // It is discarded for another reason if the comment turns out to be ours.
-    const waits = typeof stored === "object" && stored.reason === reason;
-    if (waits) await insertPending(tx, id, command, null);
+    const waits = typeof stored === "object" && stored.reason === event.reason;
+    if (waits) await insertPending(tx, event, command, null);
     return { arrival, stored, effect: null, waits };
   });
 }

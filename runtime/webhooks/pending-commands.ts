@@ -23,8 +23,10 @@ interface PendingCommandsOptions extends ReplyDeps {
   readonly leaseSeconds: number;
 }
 
-/** Look-ups that one replica makes at the same time. They wait for the platform. */
-const concurrency = 16;
+/** Look-ups that one replica makes at the same time. They only wait for the platform, which may take 30 s. */
+const concurrency = 64;
+/** Maximum lease, in seconds. It is renewed meanwhile, and decides when another replica continues. */
+const maxLeaseSeconds = 10;
 /** A command that cannot be decided is tried again after 5, 10, 15 s and so on: 20 minutes in all. */
 const retryMs = 5_000;
 const maxAttempts = 22;
@@ -34,7 +36,8 @@ const maxAttempts = 22;
  * the replica that looks them up dies, another one continues.
  */
 export function startPendingCommands(options: PendingCommandsOptions): Loop {
-  const { sql, log, leaseSeconds } = options;
+  const { sql, log } = options;
+  const leaseSeconds = Math.min(options.leaseSeconds, maxLeaseSeconds);
   return startLeasedWork({
     name: "a command that waits",
     sql,
@@ -65,7 +68,7 @@ async function decide(pending: PendingCommand, signal: AbortSignal, options: Pen
 async function carryOutLate(pending: PendingCommand, signal: AbortSignal, options: PendingCommandsOptions): Promise<void> {
   const { sql, log, connectionBySlug, carryOut, carriedOut } = options;
   const { event, first } = pending;
-  if (!carryOut) return abandon(sql, pending, "COMMANDS_ENABLED is false");
+  if (!carryOut) return abandon(sql, pending, "COMMANDS_ENABLED was false when it was due");
   const connection = await connectionBySlug(event.slug);
   // The plugin of its source may still be starting.
   if (!connection) throw new Error(`there is no webhook "${event.slug}"`);
@@ -83,8 +86,8 @@ async function carryOutLate(pending: PendingCommand, signal: AbortSignal, option
 /** Ends the wait of a command that is not carried out, and says why. */
 function abandon(sql: Sql, pending: PendingCommand, reason: string): Promise<void> {
   const { event, command, first } = pending;
+  const outcome = first ? stoppedByIdOnly(first, reason) : notCarriedOut(command, reason);
   return sql.begin(async (tx) => {
-    if (await takePending(tx, pending))
-      await setReason(tx, event.id, first ? stoppedByIdOnly(first) : notCarriedOut(command, reason));
+    if (await takePending(tx, pending)) await setReason(tx, event.id, outcome);
   }) as Promise<void>;
 }

@@ -15,18 +15,25 @@ export interface PendingCommand {
   readonly event: CommandEvent & { readonly subject: string };
 }
 
-export const pendingRows = { table: "pending_commands", key: "event_id", dueColumn: "due_at" } as const;
+export const pendingRows = {
+  table: "pending_commands",
+  key: "event_id",
+  dueColumn: "due_at",
+  // The commands on one issue are carried out in the order of their events.
+  condition:
+    "not exists (select from pending_commands o where o.subject = pending_commands.subject and o.event_id < pending_commands.event_id)",
+} as const;
 
-/** Stores that the command of an event waits, in the transaction that stores the event. */
+/** Stores that the command of an event waits, in the transaction that stores the event. `first`: what it did already. */
 export async function insertPending(
   tx: Queryable,
-  eventId: string,
+  { id, subject }: Pick<CommandEvent, "id" | "subject">,
   { name, rest }: Command,
   first: Effect | null,
 ): Promise<void> {
   await tx`
-    insert into pending_commands (event_id, name, rest, first_effect)
-    values (${eventId}, ${name}, ${storableText(rest)}, ${first && JSON.stringify(first)}::text::jsonb)`;
+    insert into pending_commands (event_id, subject, name, rest, first_effect)
+    values (${id}, ${subject}, ${name}, ${storableText(rest)}, ${first && JSON.stringify(first)}::text::jsonb)`;
 }
 
 /** Claims the command that has been due for the longest time. */
@@ -39,7 +46,7 @@ export async function claimPending(sql: Sql, lease: string, leaseSeconds: number
     from due join webhook_events e on e.id = due.event_id
     where p.event_id = due.event_id
     returning p.event_id, p.lease, p.attempts, p.name, p.rest, p.first_effect as first,
-      e.source, e.slug, e.subject, e.actor, e.author, e.comment, e.reason`;
+      e.source, e.slug, e.subject, e.actor, e.author, e.comment, e.reason, e.received_at`;
   if (!row) return undefined;
   const { event_id, lease: own, attempts, name, rest, first, ...event } = row;
   return { event_id, lease: own, attempts, command: { name, rest }, first, event: { id: event_id, ...event } };

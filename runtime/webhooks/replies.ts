@@ -45,10 +45,11 @@ const canFindName = (subject: Subject | null, { source, missingSettings }: Conne
 
 /**
  * Requests the project and key of an issue from the platform, if it is named by an id only. Returns the subject itself if the platform
- * knows no other name, `null` if it did not tell.
+ * knows no other name, `null` if it did not tell or cannot be asked.
  */
 export async function findName(subject: Subject, connection: Connection, log: ReplyDeps["log"]): Promise<Subject | null> {
-  if (!canFindName(subject, connection)) return subject;
+  if (!needsName(subject)) return subject;
+  if (!canFindName(subject, connection)) return null;
   const call = { signal: AbortSignal.timeout(lookUpMs), connection: connection.settings, key: newId() };
   try {
     return (await connection.source.adapter.describe?.({ subject, text: "" }, call))?.subject ?? subject;

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 3419149daadfd918
+-- Made from 4f3acd75d37d108b
 
 create extension if not exists vector;
 
@@ -1149,6 +1149,7 @@ create table pauses (
 
 create table pending_commands (
   event_id uuid not null,
+  subject text not null,
   name text not null,
   rest text not null,
   first_effect jsonb,
@@ -1159,6 +1160,7 @@ create table pending_commands (
   constraint pending_commands_pkey PRIMARY KEY (event_id)
 );
 CREATE INDEX pending_commands_due ON pending_commands USING btree (due_at);
+CREATE INDEX pending_commands_subject ON pending_commands USING btree (subject, event_id);
 
 create table plugin_versions (
   plugin_id text not null,

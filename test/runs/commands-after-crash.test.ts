@@ -107,7 +107,7 @@ describeOnDatabases("a command that waits for an answer of its platform", (datab
     await eventually(async () =>
       expect(await event(approved)).toMatchObject({
         outcome: "discarded",
-        reason: "/approve was not carried out, because COMMANDS_ENABLED is false: write it again",
+        reason: "/approve was not carried out, because COMMANDS_ENABLED was false when it was due: write it again",
       }),
     );
     expect(comments()).toEqual([]);

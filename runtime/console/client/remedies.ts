@@ -63,7 +63,7 @@ export const reasons: readonly Remedy[] = [
   {
     when: /^\/\w+ (?:waits for the (?:standing|key)|by .*; its issue is being looked up)/,
     sentence: "The command's issue or its author's role is being looked up.",
-    next: "Wait a minute. After a restart, Signalbox looks it up again.",
+    next: "Wait a minute. If the command still waits after some minutes, write it again.",
   },
   {
     when: /^\/\w+ .*its issue could not be looked up/,

@@ -54,16 +54,18 @@ interface DecisionAtIssue extends Pick<Decision, "verdict" | "by" | "reason"> {
   /** The names of the issue, as they are stored: `alpha:octo/app#12`. */
   readonly subjects: readonly string[];
   readonly reach: string | null;
+  /** Only executions all of whose proposals were made until then. */
+  readonly before: string | null;
 }
 
 /**
  * Decides on all proposals that wait for approval on an issue. Returns the ids of their executions. Publish `queue` after the
  * commit.
  */
-export async function decideAtIssue(tx: Queryable, { subjects, reach, ...decision }: DecisionAtIssue): Promise<string[]> {
+export async function decideAtIssue(tx: Queryable, { subjects, reach, before, ...decision }: DecisionAtIssue): Promise<string[]> {
   const executionIds: string[] = [];
   const [subject = ""] = subjects;
-  for (const { id } of await waitingOn(tx, subjects, reach)) {
+  for (const { id } of await waitingOn(tx, { subjects, reach, before })) {
     const execution = await lockOpen(tx, id);
     // It was decided meanwhile, or it has expired.
     if (execution?.state !== "waiting" || execution.open.every(({ expired }) => expired)) continue;

@@ -104,11 +104,26 @@ export async function endLocked(
     where id = ${executionId} and state = 'waiting'`;
 }
 
-/** The executions that wait for approval on an issue, oldest first. `reach`: only those that webhooks of this path started. */
-export const waitingOn = (sql: Queryable, subjects: readonly string[], reach: string | null): Promise<{ id: string }[]> =>
+interface WaitingOn {
+  readonly subjects: readonly string[];
+  readonly reach: string | null;
+  readonly before: string | null;
+}
+
+/**
+ * The executions that wait for approval on an issue, oldest first. `reach`: only those that webhooks of this path started; `before`: only
+ * those all of whose open proposals were made until then.
+ */
+export const waitingOn = (sql: Queryable, { subjects, reach, before }: WaitingOn): Promise<{ id: string }[]> =>
   sql<{ id: string }[]>`
     select id from task_executions where subject = any(${subjects as string[]}::text[]) and state = 'waiting'
-      and ${reach === null ? sql`true` : sql`slug = ${reach}`} order by created_at, id limit 100`;
+      and ${reach === null ? sql`true` : sql`slug = ${reach}`}
+      and ${
+        before === null
+          ? sql`true`
+          : sql`not exists (select from execution_steps s where s.execution_id = task_executions.id and s.state = 'proposed'
+              and s.decided_at is null and s.created_at > ${before})`
+      } order by created_at, id limit 100`;
 
 /** An execution with an expired proposal that no worker is about to write. */
 export async function findExpired(sql: Queryable): Promise<string | undefined> {
