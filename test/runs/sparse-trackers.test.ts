@@ -17,6 +17,7 @@ const created = {
     headers: { "x-alpha-event": "issues" },
     payload: { action: "opened", issue: { number: 7, title: "T", state: "open" }, repository: { full_name: "octo/app" } },
     comments: "/repos/octo/app/issues/7/comments",
+    url: /\/repos\/octo\/app\/issues\/comments\/\d+$/,
     address: { issue: "7", project: "octo/app" },
   },
   beta: {
@@ -27,18 +28,21 @@ const created = {
       object_attributes: { iid: 7, title: "T", state: "opened", action: "open" },
     },
     comments: "/api/v4/projects/octo%2Fapp/issues/7/notes",
+    url: /\/octo\/app\/-\/issues\/7#note_\d+$/,
     address: { issue: "7", project: "octo/app" },
   },
   gamma: {
     headers: {},
     payload: { webhookEvent: "gamma:issue_created", issue: { key: "APP-7", fields: { summary: "T" } } },
     comments: "/rest/api/3/issue/APP-7/comment",
+    url: /\/browse\/APP-7\?focusedCommentId=\d+$/,
     address: { issue: "APP-7" },
   },
   delta: {
     headers: { "x-api-key": "token" },
     payload: { event: "issue.created", data: { id: issue, name: "T", project_id: project, workspace_slug: "acme" } },
     comments: `/api/v1/workspaces/acme/projects/${project}/issues/${issue}/comments/`,
+    url: new RegExp(`/acme/projects/${project}/issues/${issue}#comment-\\d+$`),
     address: { issue, project },
   },
 } as const;
@@ -81,13 +85,13 @@ describe("a tracker that answers a write only with an id", () => {
 
   const writes = (path: string) => tracker.requests.filter((request) => request.method !== "GET" && request.path === path);
 
-  test.for(Object.entries(created))("%s: each answer is posted once", async ([source, { headers, payload, comments }]) => {
+  test.for(Object.entries(created))("%s: each answer is posted once", async ([source, { headers, payload, comments, url }]) => {
     const { status, body } = await service.post<Receipt>(`/webhook/${source}`, payload, { headers });
     expect([status, body.executions?.length]).toEqual([202, 2]);
     const executions = await waitForExecutions(service, { event_id: body.event_id, count: 2 });
     for (const one of executions) {
       expect([one.state, one.error, one.attempts]).toEqual(["succeeded", null, 1]);
-      expect(new URL(one.result_url ?? "").href).toContain("7");
+      expect(one.result_url).toMatch(url);
     }
     expect(writes(comments)).toHaveLength(2);
   });
