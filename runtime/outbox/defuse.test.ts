@@ -124,7 +124,21 @@ test("code is no way around: in the name of an image, in an attribute, or in mor
 });
 
 test("no text of 1 MiB takes the processor for long", async () => {
-  const pieces = ["`a`\n", "`a", "`", "```\na\n```\n", "~~~\n", "@a`b`", "@", "@a ", "![a](x) ", "<img src=x>"];
+  const pieces = [
+    "`a`\n",
+    "`a",
+    "`",
+    "```\na\n```\n",
+    "~~~\n",
+    "@a`b`",
+    "@",
+    "@a ",
+    "&#64;",
+    "&#64;a ",
+    "f&#105;",
+    "![a](x) ",
+    "<img src=x>",
+  ];
   pieces.push("![", "![a](", "![a](data:", '![a](data:x "', "\\![", "<a style=", " style=", "<a\tbackground=/");
   const named = { ...options, participants: new Set(["a"]) };
   const idle = await idleStall();

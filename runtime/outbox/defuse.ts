@@ -39,28 +39,33 @@ const asReference = "&#0{0,5}64;|&#[xX]0{0,5}40;|&commat;";
 /** Excludes email addresses, which have a letter or digit before the @. `_@ann_` is a mention in italics. */
 const notInAddress = "(?<![A-Za-z0-9]_{0,3})";
 const mention = new RegExp(`${notInAddress}(@|${asReference})${account}`, "g");
-const mentionByReference = new RegExp(`${notInAddress}(${asReference})${account}`, "g");
 /** Accounts that carry out commands in comments. They are never notified, even if they participate in the issue. */
 const bots =
   /^(?:dependabot|renovate|mergify(?:io)?|coderabbitai|codecov|github-actions|homu|allcontributors|netlify|vercel|snyk|stale|pre-commit-ci|azure-pipelines)\b|bot$|\[bot\]$/i;
 const groupNames = /^(?:everyone|here|channel|all|team|group)$/i;
 
-/** Maximum number of mentions that are checked. A text with more notifies no one. */
+/** Maximum number of mentions, or of character references, that are checked. A text with more notifies no one. */
 const maxMentions = 20_000;
 
 function withoutMentions(text: string, participants: ReadonlySet<string>): string {
   const notifiable = new Set([...participants].filter((name) => !bots.test(name) && !groupNames.test(name)));
-  const isCrowded = hasMore(text, "@", maxMentions);
-  const source = isCrowded ? text.replace(/@(?=[A-Za-z0-9_])/g, `@${zeroWidthJoiner}`) : text;
-  const result =
-    (!isCrowded && source.includes("@")) || source.includes("&")
-      ? source.replace(isCrowded ? mentionByReference : mention, (whole, sign: string, name?: string, more?: string) => {
-          const known = name !== undefined && !more && notifiable.has(name.toLowerCase());
-          return known ? whole : `${sign}${zeroWidthJoiner}`;
-        })
-      : source;
+  const isCrowded = hasMore(text, "@", maxMentions) || hasMore(text, "&", maxMentions);
+  if (isCrowded) return withoutAccounts(withoutSigns(text), notifiable);
+  const result = /[@&]/.test(text)
+    ? text.replace(mention, (whole, sign: string, name?: string, more?: string) => {
+        const known = name !== undefined && !more && notifiable.has(name.toLowerCase());
+        return known ? whole : `${sign}${zeroWidthJoiner}`;
+      })
+    : text;
   return withoutAccounts(result, notifiable);
 }
+
+/** Without mentions and without character references, which can spell them. Fast, because a text may consist of them. */
+const withoutSigns = (text: string): string =>
+  text
+    .replace(/@(?=[A-Za-z0-9_])/g, `@${zeroWidthJoiner}`)
+    .replaceAll("&#", `&${zeroWidthJoiner}#`)
+    .replaceAll("&commat;", `&${zeroWidthJoiner}commat;`);
 
 /** A pattern for a word in each spelling that Markdown recognises in the address of a link. */
 const spellWord = (word: string, colon: string): string =>
