@@ -1,7 +1,7 @@
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
 import { http } from "msw";
 import { setupServer } from "msw/node";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import gamma from "./index.ts";
 import { GammaTracker } from "./test-tracker.ts";
 
@@ -14,7 +14,10 @@ describe.for([3, 2] as const)("polling version %i", (version) => {
     tracker = new GammaTracker(version).intercept("http://gamma.test", { http, setupServer });
     if (version === 2) tracker.searchPath = "/search";
   });
-  afterEach(() => tracker.close());
+  afterEach(() => {
+    vi.restoreAllMocks();
+    tracker.close();
+  });
 
   async function bench() {
     const source = (await setUpPlugin(gamma)).sources?.gamma;
@@ -79,6 +82,44 @@ describe.for([3, 2] as const)("polling version %i", (version) => {
     }
     expect(seen.size).toBe(750);
   }, 30_000);
+
+  test("an issue that changes while the list is read hides no other", async () => {
+    const { poll } = await bench();
+    for (let count = 1; count <= 290; count++)
+      tracker.addIssue(`APP-${count}`, new Date(Date.now() - 3_000_000 + count * 3000).toISOString());
+    const fetched = globalThis.fetch;
+    let changes = 0;
+    vi.spyOn(globalThis, "fetch").mockImplementation(async (...call) => {
+      const response = await fetched(...call);
+      const [request] = call;
+      const url = request instanceof Request ? request.url : String(request);
+      const changed = url.includes(`${tracker.searchPath}?`) ? tracker.issues[changes++] : undefined;
+      if (changed) tracker.change(changed, "status", "To Do", "Done");
+      return response;
+    });
+    const seen = new Set<string>();
+    for (let round = 0, cursor: string | null = null; round < 2; round++) {
+      const polled = await poll(cursor);
+      for (const { subject } of polled.events) seen.add(subject?.issue ?? "");
+      cursor = polled.cursor;
+    }
+    expect(changes).toBeGreaterThan(2);
+    expect(seen.size).toBe(290);
+  });
+
+  test("more issues than one poll reads, all changed within one second, are read by the next ones", async () => {
+    const { poll } = await bench();
+    const at = Date.now() - 600_000;
+    for (let count = 1; count <= 750; count++)
+      tracker.addIssue(`APP-${count}`, new Date(at + (count % 3) * 300 + (count > 700 ? 120_000 : 0)).toISOString());
+    const seen = new Set<string>();
+    for (let round = 0, cursor: string | null = null; round < 4; round++) {
+      const polled = await poll(cursor);
+      for (const one of polled.names) seen.add(one);
+      cursor = polled.cursor;
+    }
+    expect(seen.size).toBe(750);
+  });
 
   test("an invalid project is refused, an invalid cursor restarts the poll", async () => {
     const { poll } = await bench();

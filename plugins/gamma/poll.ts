@@ -17,8 +17,21 @@ const maxIssues = 300;
 const overlap = 60_000;
 const fields = "summary,description,issuetype,priority,status,project,creator,reporter,assignee,labels,created,updated,comment";
 
-/** `from`: events before this time have been reported. `at`: `updated` of the last issue that was read. */
-const cursorShape = z.object({ v: z.literal(1), from: z.string(), at: z.string() });
+/** A list that has advanced by so much is requested anew, from there. Milliseconds. */
+const windowMs = 60_000;
+/** Rows of the page before that a numbered page begins with, because changed issues move to the end and the others up. */
+const steppedBack = 20;
+
+/**
+ * `from`: events before this time have been reported. `at`: `updated` of the last issue that was read. `rest`: more issues were left,
+ * so the next poll continues there: after the issues `done`, which have this time.
+ */
+const cursorShape = z.object({
+  v: z.literal(1),
+  from: z.string(),
+  at: z.string(),
+  rest: z.object({ done: z.array(z.string()) }).optional(),
+});
 type Cursor = z.output<typeof cursorShape>;
 type Issue = z.output<typeof shapes.changedIssue>;
 interface PolledEvent extends WebhookPayload {
@@ -41,9 +54,12 @@ export async function poll(
   const { issues, isComplete } = await listChanged(client, project, cursor, signal);
   const found: PolledEvent[] = [];
   for (const issue of issues) found.push(...(await eventsOf(client, issue, Date.parse(cursor.from), signal)));
-  const times = issues.map((issue) => timestampAt(issue, "fields", "updated") ?? "");
-  const newestTime = [...times, cursor.at].sort().at(-1) ?? cursor.at;
-  const nextCursor: Cursor = { v: 1, from: isComplete ? withOverlap(newestTime) : cursor.from, at: newestTime };
+  const newestTime = [...issues.map(updatedAt), cursor.at].sort().at(-1) ?? cursor.at;
+  const earlier = newestTime === cursor.at ? (cursor.rest?.done ?? []) : [];
+  const done = [...earlier, ...issues.filter((issue) => updatedAt(issue) === newestTime).map(({ key }) => key)];
+  const nextCursor: Cursor = isComplete
+    ? { v: 1, from: withOverlap(newestTime), at: newestTime }
+    : { v: 1, from: cursor.from, at: newestTime, rest: { done } };
   const events = found.sort((a, b) => a.when.localeCompare(b.when)).map(({ headers, payload }) => ({ headers, payload }));
   return { events, cursor: JSON.stringify(nextCursor) };
 }
@@ -59,39 +75,56 @@ function cursorOf(text: string | null, since: string): Cursor {
   }
 }
 
+const updatedAt = (issue: Issue): string => timestampAt(issue, "fields", "updated") ?? "";
+
 /**
  * Lists issues by time of change. The query language knows absolute times only to the minute and in the time zone of the
- * account, so relative minutes are used.
+ * account, so relative minutes are used. Pages are requested by time where possible: an issue that changes meanwhile moves to the end of
+ * the list, and numbered pages would then skip its successor.
  */
-async function listChanged(client: HttpClient, project: string, { at: newestTime }: Cursor, signal: AbortSignal) {
-  const minutes = Math.max(1, Math.ceil((Date.now() - Date.parse(newestTime) + overlap) / 60_000) + 1);
-  const jql = `project = "${project}" AND updated >= "-${minutes}m" ORDER BY updated ASC`;
-  const search = searchOf(client, { jql, fields, expand: "changelog", maxResults: 100 }, signal);
-  const issues: Issue[] = [];
+async function listChanged(client: HttpClient, project: string, { at, rest }: Cursor, signal: AbortSignal) {
+  const first = Date.parse(at) - (rest ? 0 : overlap);
+  const found = new Map<string, Issue>();
+  const isNew = (issue: Issue): boolean => {
+    const time = updatedAt(issue);
+    const known = found.get(issue.key);
+    return Date.parse(time) >= first && !(time === at && rest?.done.includes(issue.key)) && !(known && updatedAt(known) === time);
+  };
+  let newestMs = first;
   for (;;) {
-    const page = await search();
-    issues.push(
-      ...page.issues.filter(
-        (issue) => Date.parse(timestampAt(issue, "fields", "updated") ?? "") >= Date.parse(newestTime) - overlap,
-      ),
-    );
-    if (page.last) return { issues, isComplete: true };
-    if (issues.length >= maxIssues) return { issues, isComplete: false };
+    const fromMs = newestMs;
+    const minutes = Math.max(1, Math.ceil((Date.now() - fromMs) / 60_000) + 1);
+    const jql = `project = "${project}" AND updated >= "-${minutes}m" ORDER BY updated ASC`;
+    const search = searchOf(client, { jql, fields, expand: "changelog", maxResults: 100 }, signal);
+    while (newestMs - fromMs <= windowMs) {
+      const page = await search();
+      for (const issue of page.issues.filter(isNew)) {
+        // Of an issue that was read before, only the newer state.
+        found.delete(issue.key);
+        found.set(issue.key, issue);
+        newestMs = Math.max(newestMs, Date.parse(updatedAt(issue)));
+      }
+      if (page.last || found.size >= maxIssues) return { issues: [...found.values()], isComplete: page.last };
+    }
   }
 }
 
-/** Cloud has replaced GET /search with GET /search/jql, which Server does not have. */
+/** Reads the pages of a query, one with each call. Cloud has replaced GET /search with GET /search/jql, which Server does not have. */
 function searchOf(client: HttpClient, query: Record<string, string | number>, signal: AbortSignal) {
   let token: string | undefined;
-  let start: number | null = null;
+  let read: number | null = null;
+  let size = 0;
   const nextPage = async () => {
-    const request = { route: "GET /search", query: { ...query, startAt: start ?? 0 }, schema: shapes.searchPage, signal };
+    const before = read ?? 0;
+    const startAt = before - Math.min(steppedBack, Math.floor(size / 2));
+    const request = { route: "GET /search", query: { ...query, startAt }, schema: shapes.searchPage, signal };
     const { data } = await client.read(request);
-    start = (start ?? 0) + data.issues.length;
-    return { issues: data.issues, last: start >= (data.total ?? 0) || data.issues.length === 0 };
+    size = data.issues.length;
+    read = startAt + size;
+    return { issues: data.issues, last: read >= (data.total ?? 0) || read <= before };
   };
   return async (): Promise<{ issues: readonly Issue[]; last: boolean }> => {
-    if (start !== null) return nextPage();
+    if (read !== null) return nextPage();
     try {
       const request = { route: "GET /search/jql", query: { ...query, nextPageToken: token }, schema: shapes.searchPage, signal };
       const { data } = await client.read(request);
