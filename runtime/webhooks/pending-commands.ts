@@ -27,9 +27,9 @@ interface PendingCommandsOptions extends ReplyDeps {
 const concurrency = 64;
 /** Maximum lease, in seconds. It is renewed meanwhile, and decides when another replica continues. */
 const maxLeaseSeconds = 10;
-/** A command that cannot be decided is tried again after 5, 10, 15 s and so on: 20 minutes in all. */
+/** A command that cannot be decided is tried again after 5, 10, 15, 20 and 25 s. Meanwhile, later ones on its issue wait. */
 const retryMs = 5_000;
-const maxAttempts = 22;
+const maxAttempts = 6;
 
 /**
  * Carries out the commands that wait for the standing of their author or the name of their issue, after their webhooks were answered. If
