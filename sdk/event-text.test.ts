@@ -14,3 +14,14 @@ test.each([
   expect(plainLine(text)).toBe(line);
   expect(plainLine(line)).toBe(line);
 });
+
+test.each(["\\", "<", "\\<", "<a", "\\<a", "\\\\<a"])("a line of 1 MB takes linear time: %s", (piece) => {
+  const milliseconds = (size: number) => {
+    const line = `<${piece.repeat(size / piece.length)}`;
+    const began = process.threadCpuUsage().user;
+    plainLine(line);
+    return (process.threadCpuUsage().user - began) / 1_000;
+  };
+  expect(milliseconds(100_000)).toBeLessThan(1_000);
+  expect(milliseconds(1_000_000)).toBeLessThan(5_000);
+});

@@ -3,8 +3,8 @@ export const oneLine = (text: string): string => text.replace(/\s+/g, " ");
 
 /** A text whose backticks can be read in one way only. */
 const withPlainCode = /^(?:[^`\\]|\\<)*(?:(?<!`)`(?!`)[^`\\]+`(?!`)(?:[^`\\]|\\<)*)*$/;
-/** The beginning of an element or a comment, with the backslashes before it. */
-const markup = /(\\*)<(?=[A-Za-z/!?])/g;
+/** The beginning of an element or a comment, with all backslashes before it. Takes linear time. */
+const markup = /(?<!\\)(\\*)<(?=[A-Za-z/!?])/g;
 
 /**
  * A text that its platform does not read as markup, such as a title or a name, as one line of Markdown: `Support \<template>`. An
