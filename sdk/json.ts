@@ -14,8 +14,11 @@ export function valueAt(value: unknown, ...path: readonly string[]): unknown {
 /** Whether untrusted JSON has a member of this name. */
 export const hasMember = (value: unknown, name: string): boolean => valueAt(value, name) !== undefined;
 
-/** Replaces NUL and lone surrogates, which JSON allows and PostgreSQL rejects. */
-export const sanitizeText = (text: string): string => text.replaceAll("\u0000", "\uFFFD").toWellFormed();
+/**
+ * Replaces NUL and lone surrogates, which JSON allows and PostgreSQL rejects. `replaceAll` takes two to four times as long for a million
+ * of them.
+ */
+export const sanitizeText = (text: string): string => text.split("\u0000").join("\uFFFD").toWellFormed();
 
 /** The first `limit` UTF-16 code units, without splitting a surrogate pair. */
 export function truncate(text: string, limit: number): string {

@@ -101,7 +101,7 @@ export function endOfString(utf8: Uint8Array, start: number): number {
 }
 
 /** The text without NUL characters and unpaired surrogates, which PostgreSQL cannot store. */
-export const storableText = (text: string): string => text.replaceAll("\0", "\uFFFD").toWellFormed();
+export const storableText = (text: string): string => text.split("\0").join("\uFFFD").toWellFormed();
 
 /** The beginning of a text as events store it. Truncated first, because truncation can leave an unpaired surrogate. */
 export const shortText = (text: string): string => storableText(text.slice(0, 500));
