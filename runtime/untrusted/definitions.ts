@@ -1,4 +1,5 @@
 import { type Definition, definitionAt } from "./link-target.ts";
+import { bracketsInParagraphs } from "./paragraphs.ts";
 
 const reference = /\[((?:[^[\]\\\n]|\\.|\n(?![ \t>]*\n)){1,999})\](?!:)/g;
 /** The first signs of a line, in all blocks that can contain a definition, then its bracket. */
@@ -15,12 +16,15 @@ const keyOf = (label: string): string =>
 /** Whether a label of a definition can contain a sentence. Readers see it only where a link has no other text. */
 export const isWordy = (label: string): boolean => !plainLabel.test(label.trim());
 
+const isComment = (address: string): boolean => /^(?:#|<#?>)$/.test(address);
+
 /** The link definitions of a text. */
 export class Definitions {
   readonly #text: string;
   readonly #isCut: boolean;
   #referred: Set<string> | null = null;
   #wordy: Map<string, string> | null = null;
+  #inParagraphs: Set<number> | null = null;
 
   constructor(text: string, isCut: boolean) {
     this.#text = text;
@@ -30,18 +34,25 @@ export class Definitions {
   /** The definition at `at`, `"open"` if the text was cut inside it. */
   at(at: number): Definition | "open" | null {
     const found = definitionAt(this.#text, at, this.#isCut);
-    return found !== "open" && found?.label.startsWith("^") ? null : found;
+    if (found === null || found === "open") return found;
+    return found.label.startsWith("^") || this.#isText(at, found) ? null : found;
   }
 
   /** Whether readers see nothing of a definition, so it is removed. References to a label with words get its address instead. */
   isUnseen({ label, address }: Definition): boolean {
-    return /^(?:#|<#?>)$/.test(address) || isWordy(label) || !this.#isReferred(label);
+    return isComment(address) || isWordy(label) || !this.#isReferred(label);
   }
 
   /** The address of a label that `isWordy`. */
   addressOf(label: string): string | undefined {
     this.#wordy ??= this.#text.includes("]:") ? this.#readWordy() : new Map();
     return this.#wordy.size === 0 ? undefined : this.#wordy.get(keyOf(label));
+  }
+
+  /** Whether it is a line of a paragraph. One that is written as a comment is not shown anyway. */
+  #isText(at: number, { address }: Definition): boolean {
+    this.#inParagraphs ??= bracketsInParagraphs(this.#text);
+    return this.#inParagraphs.has(at) && !isComment(address);
   }
 
   #isReferred(label: string): boolean {
@@ -52,8 +63,9 @@ export class Definitions {
   #readWordy(): Map<string, string> {
     const addresses = new Map<string, string>();
     for (const { index, 0: start } of this.#text.matchAll(lineStart)) {
-      const found = definitionAt(this.#text, index + start.length - 1, false);
-      if (found === null || found === "open" || !isWordy(found.label)) continue;
+      const at = index + start.length - 1;
+      const found = definitionAt(this.#text, at, false);
+      if (found === null || found === "open" || !isWordy(found.label) || this.#isText(at, found)) continue;
       const key = keyOf(found.label);
       if (!addresses.has(key)) addresses.set(key, found.address);
     }

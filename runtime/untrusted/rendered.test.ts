@@ -67,6 +67,13 @@ describe("text that readers do not see is removed", () => {
     ["a hidden element in what only looks like a title", `](a '<p hidden>') ${secretly}`],
     ["a definition of several lines", `a\n\n[x]:\nhttps://example.com\n"${secretly}"\n\n[x]`],
     ["a definition with a label of several lines", `a\n\n[${secretly}\nb]: https://example.com`],
+    ["a definition after other blocks", `# a\n[${secretly}]: b\n[c ${secretly}]: d\n\ne\n---\n[${secretly}]: f`],
+    ["a definition after a code block", `\`\`\`\na\n\`\`\`\n[${secretly}]: b\n> [c ${secretly}]: d`],
+    [
+      "a definition after other code, HTML and quotations",
+      `    a\n[${secretly}]: b\n\n<!-- c\nd -->\n[e ${secretly}]: f\n\ng\n> [h ${secretly}]: i`,
+    ],
+    ["a definition after code in a quotation", `> ~~~\n> a\n[${secretly}]: b`],
     ["a definition in a list", `- [//]: # (${secretly})\n- b`],
     ["a definition that a comment refers to", `<!-- [${secretly}] -->\n\n[${secretly}]: https://example.com`],
     ["the label of a reference", `[a][${secretly}]\n\n[${secretly}]: https://example.com`],
@@ -98,6 +105,9 @@ test.each([
   "[a][1], [b][docs] and [c]\n\n[1]: https://example.com/1\n[docs]: <https://example.com/2>\n[c]: https://example.com/3",
   "Either `x[i][j]` or a[b c][d e], [x] and ![not an image].",
   '<details>\n<summary>Log</summary>\n\n```\nx\n```\n\n</details>\n<br/>\n<div align="center"><img src="a.png" width="10"></div>',
+  "Env:\n[Node version]: 22\n[OS]: linux\nsee [OS] and [Node version]",
+  "Log:\n[2026-11-29 10:00:00]: started\n[2026-11-29 10:00:01]: stopped",
+  "> Log:\n> [10:00:00 a]: started\n\n- Log:\n  [10:00:00 b]: started\n- c",
   "A List<String> and a Map<string, number>, if a < b then c > d; <! important",
 ])("visible text stays as it was: %#", (text) => {
   expect(cleanText(text)).toBe(text);
