@@ -44,12 +44,32 @@ test("white text is seen on a background", () => {
   expect(isHiddenElement("span", [["style", "color:white;display:none"]], { onColour: true })).toBe(true);
 });
 
-test.each(["white", "#FFF", " #ffffff ", "transparent", "rgb( 255, 255,255 )", "#fff8", "#ffffff00"])(
-  "%s is not seen",
-  (colour) => {
-    expect(isUnseenColour(colour)).toBe(true);
-  },
-);
-test.each(["#fffffe", "#fff0aa", "#fffff", "#ffffff0", "black", "", "snow"])("%s is seen", (colour) => {
+test.each([
+  ...["white", "#FFF", " #ffffff ", "transparent", "rgb( 255, 255,255 )", "#fff8", "#ffffff00"],
+  ...["rgba(255,0,0,0)", "rgba(255, 0, 0, 0)", "RGB(0, 0, 0, 0.0)", "rgba(0,128,0,.00)", "rgba(10%, 20%, 0%, 0%)"],
+  ...["rgb(255 0 0/0)", "rgb(255 0 0 / 0%)", "rgb(0 0 0 / 0.0)", "rgb(0 0 0 / .0%)", "rgb(255 255 255 / 1)"],
+  ...["hsl(0,0%,100%)", "hsla(0, 0%, 100%, 1)", "hsla(120, 50%, 100%, 50%)", "hsl(0 0% 100%)", "hsl(0 0% 100% / 100%)"],
+  ...["hsl(none none 100%)", "hsl(120 100% 100)", "hsla(120, 100%, 25%, 0)", "hsl(120 100% 25% / 0%)"],
+])("%s is not seen", (colour) => {
+  expect(isUnseenColour(colour)).toBe(true);
+  expect(styled(`color: ${colour}`)).toBe(true);
+});
+test.each([
+  ...["#fffffe", "#fff0aa", "#fffff", "#ffffff0", "black", "", "snow"],
+  ...["rgb(255,0,0)", "rgb(0,0,0)", "rgb(0,128,0)", "rgb(255,255,0)", "rgb(100%,0%,0%)", "rgba(0,0,0)"],
+  ...["rgb(255, 0, 0)", "rgb( 0, 0, 0 )", "rgb(0, 128, 0)", "rgb(255, 255, 0)", "rgb(100%, 0%, 0%)"],
+  ...["rgb(255 0 0)", "rgb(0 0 0)", "rgb(0 128 0)", "rgb(255 255 0)", "rgb(0 0 0 / 1)", "rgb(0 0 0 / 100%)"],
+  ...[
+    "rgba(255,0,0,1)",
+    "rgba(0, 0, 0, 1)",
+    "rgba(0,128,0,1.0)",
+    "rgba(255, 255, 0, 0.5)",
+    "rgba(0,0,0,100%)",
+    "rgba(0,0,0,10%)",
+  ],
+  ...["hsl(120,100%,25%)", "hsl(120, 100%, 25%)", "hsl(120 100% 25%)", "hsl(120 100% 25)", "hsl(0, 0%, 0%)", "hsl(0 0% 0%)"],
+  ...["hsl(120 100% 25%/100%)", "hsl(120 100% 25% / 100%)", "hsla(120, 100%, 25%, 100%)", "hsla(120, 100%, 0%, 1)"],
+])("%s is seen", (colour) => {
   expect(isUnseenColour(colour)).toBe(false);
+  expect(styled(`color: ${colour}`)).toBe(false);
 });

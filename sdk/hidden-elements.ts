@@ -5,9 +5,9 @@ const hiddenElements = new Set(
 /** Styles, without spaces, that hide an element. */
 const unseenStyle =
   /(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|opacity:0?\.?0*(?![.\d])|font(?:-size)?:0(?!\.[3-9]\d*(?:r?em|in|cm))|(?:max-)?(?:height|width):0(?![.\d]*[1-9])|text-indent:-\d{3}|(?:left|top|right|bottom):-\d{3}|clip:rect\(0|clip-path:inset\((?:50|100)%|clip-path:(?:circle|ellipse)\(0|(?:transform:)?scale(?:3d|x|y)?[:(]0(?![.\d]*[1-9])|margin(?:-left|-top)?:-\d{3}|(?:transform:)?translate(?:3d|x|y)?[:(]-?\d{3}|content-visibility:hidden)/;
-/** A colour, without spaces, that cannot be seen on a white page. */
+/** A colour, without spaces, that cannot be seen on a white page: white, of the lightness 100%, or with the opacity 0. */
 const unseenColour =
-  /^(?:transparent|white|#fff(?:[0-9a-f]|fff(?:[0-9a-f]{2})?)?(?![0-9a-f])|#(?:[0-9a-f]{3}|[0-9a-f]{6}0)0(?![0-9a-f])|rgba?\(255,?255,?255|rgba?\([\d.%,]*[,/]0?(?:\.0*)?%?\)|hsla?\([^()]*100%[^()%]*\))/;
+  /^(?:transparent|white|#fff(?:[0-9a-f]|fff(?:[0-9a-f]{2})?)?(?![0-9a-f])|#(?:[0-9a-f]{3}|[0-9a-f]{6}0)0(?![0-9a-f])|rgba?\(255,?255,?255|(?:rgb|hsl)a?\((?:[^()/]*\/|(?:[^(),/]+,){3})(?:0+(?:\.0*)?|\.0+)%?\)|hsla?\((?:[^(),/]*(?:100%|%100)|[^(),/]*,[^(),/]*,100%)(?:[,/][^()]*)?\))/;
 const colours = /(?:^|;)(?:-webkit-text-fill-)?color:([^;]*)/g;
 
 type Attribute = readonly [name: string, value: string];

@@ -113,6 +113,8 @@ describe("the platform's HTML", () => {
     const html =
       '<p>a</p><p style="display:none">x</p><p hidden>x</p><style>x</style><p>b <span style="color: #FFF">x</span><font color="white">x</font>c</p>';
     expect(htmlToMarkdown(html)).toBe("a\n\nb c");
+    const coloured = '<p>a<span style="color: rgb(255,0,0)">b</span><span style="color: rgba(255,0,0,0)">x</span></p>';
+    expect(htmlToMarkdown(coloured)).toBe("ab");
     const onColour =
       '<p style="background-color: #0747a6">a<span style="color: white">b</span><span style="color: white; background: #fff">x</span></p>';
     expect(htmlToMarkdown(onColour)).toBe("ab");

@@ -26,3 +26,9 @@ test("an escaped end of a panel does not close it", () => {
   expect(withoutUnseenText(`${text}\\{panel}`)).toBe("{panel:bgColor=#000}a\\{panel}");
   expect(withoutUnseenText(`${text}{panel}`)).toBe(`${text}{panel}`);
 });
+
+test("coloured text is kept, transparent text is left out", () => {
+  const red = "a {color:rgb(255,0,0)}red{color} {color: rgb(0, 0, 0)}black{color}";
+  expect(withoutUnseenText(red)).toBe(red);
+  expect(withoutUnseenText("a{color:rgba(255,0,0,0)}x{color}{color:rgb(0 0 0 / 0)}x{color}")).toBe("a");
+});

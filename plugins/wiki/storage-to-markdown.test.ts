@@ -43,6 +43,8 @@ test.each([
     '<p>a</p><p style="display: none">x</p><p hidden="hidden">x</p><p>b <span style="color: rgb(255,255,255);">x</span>c</p>',
     "a\n\nb c",
   ],
+  ['<p>a <span style="color: rgb(255,0,0);">b</span> <span style="color: rgb(0, 128, 0)">c</span></p>', "a b c"],
+  ['<p>a <span style="color: rgba(255,0,0,0);">x</span><span style="color: rgb(0 0 0 / 0%)">x</span></p>', "a"],
   ['<p style="background-color: #fff">a <span style="color: white">x <b>x</b></span></p>', "a"],
   [
     '<table><tbody><tr><th data-highlight-colour="#0747a6"><span style="color: #ffffff">A</span></th></tr></tbody></table>',

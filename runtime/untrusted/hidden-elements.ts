@@ -10,7 +10,7 @@ export const isHidden = ({ name, attributes }: Tag): boolean =>
 
 /** Elements that are shown without their content, which is for browsers that do not know them. */
 const shownWithoutContent = new Set(["video", "audio"]);
-export const hidesContent = ({ name }: Tag): boolean => shownWithoutContent.has(name);
+export const hidesContent = ({ name }: Pick<Tag, "name">): boolean => shownWithoutContent.has(name);
 
 /** Attributes that change the visible content or the target of a link. Readers do not see the text of all others. */
 const shownAttributes = new Set(

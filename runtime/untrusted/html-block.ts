@@ -43,6 +43,9 @@ export function blockOf(text: string, start: number, content: number, end: numbe
 
 const blankLine = /\n[ \t>]*(?=\n|$)/g;
 const paragraphEnd = /\n[ \t>]*(?=\n|$|```|~~~)/g;
+const commentEnd = /--!?>/g;
+/** The beginning of an attribute that may hide an element. */
+const hidingAttribute = /[\s/"'](?:hidden|style|color)/gi;
 
 /** Finds the ends of blocks and of tags. Pass the positions in order, so that no part of the text is read twice. */
 export class BlockEnds {
@@ -51,6 +54,8 @@ export class BlockEnds {
   #paragraphEnd = -1;
   #tagStart = -1;
   #tagEnd = -1;
+  #hidingAttribute = -1;
+  #commentEnd = { from: 0, start: -1, end: -1 };
 
   constructor(text: string) {
     this.#text = text;
@@ -90,5 +95,25 @@ export class BlockEnds {
       this.#tagEnd = found < 0 ? this.#text.length : found;
     }
     return this.#tagEnd;
+  }
+
+  /** Position after the next end of a comment; -1 if there is none. */
+  commentEnd(at: number): number {
+    const { from, start } = this.#commentEnd;
+    if (at < from || at > start) {
+      commentEnd.lastIndex = at;
+      const found = commentEnd.exec(this.#text)?.index ?? Number.POSITIVE_INFINITY;
+      this.#commentEnd = { from: at, start: found, end: Number.isFinite(found) ? commentEnd.lastIndex : -1 };
+    }
+    return this.#commentEnd.end;
+  }
+
+  /** Position of the next name of an attribute that may hide an element, or the end of the text. */
+  hidingAttribute(at: number): number {
+    if (this.#hidingAttribute < at) {
+      hidingAttribute.lastIndex = at;
+      this.#hidingAttribute = hidingAttribute.exec(this.#text)?.index ?? this.#text.length;
+    }
+    return this.#hidingAttribute;
   }
 }

@@ -1,3 +1,4 @@
+import { isHiddenElement } from "@signalbox/sdk";
 import { fenceLine } from "./fence-line.ts";
 import { hidesContent, isHidden, shownTag } from "./hidden-elements.ts";
 import { HiddenRegion } from "./hidden-region.ts";
@@ -13,8 +14,8 @@ export class HtmlFilter {
   #isCertainHtml = false;
   /** Whether the block of HTML is in a quotation. */
   #isQuoted = false;
-  /** From this position on, no comment ends. */
-  #noCommentEndFrom = Number.POSITIVE_INFINITY;
+  /** Number of characters that may still be read in vain, because they may be a tag of a hidden element. */
+  #readableInVain = maxReadInVain;
   /** Kinds of markup that do not end after this position. */
   readonly #unclosed = new Set<(typeof hiddenKinds)[number]>();
 
@@ -125,15 +126,10 @@ export class HtmlFilter {
     const { text } = this.#out;
     if (text.startsWith(">", at + 4)) return this.#out.replace(at, at + 5);
     if (text.startsWith("->", at + 4)) return this.#out.replace(at, at + 6);
-    if (at < this.#noCommentEndFrom) {
-      commentEnd.lastIndex = at + 4;
-      if (commentEnd.test(text)) {
-        const end = commentEnd.lastIndex;
-        // In a paragraph, `--!>` ends no comment.
-        return this.isInHtml || text[end - 2] !== "!" ? this.#out.replace(at, this.#endOfRemoved(at, end)) : this.remove(at, end);
-      }
-      this.#noCommentEndFrom = at;
-    }
+    const end = this.#ends.commentEnd(at + 4);
+    // In a paragraph, `--!>` ends no comment.
+    if (end >= 0)
+      return this.isInHtml || text[end - 2] !== "!" ? this.#out.replace(at, this.#endOfRemoved(at, end)) : this.remove(at, end);
     // In a block that is not closed, everything that follows is a comment. Within a paragraph, it is text.
     return isBlockStart || this.#out.isCut || this.isInHtml ? this.#out.stop(at) : at + 4;
   }
@@ -146,19 +142,29 @@ export class HtmlFilter {
     const { text } = this.#out;
     let end = to;
     for (let at = this.#ends.tagStart(from); at < end && !this.#out.hidden; at = this.#ends.tagStart(at + 1)) {
-      if (text.startsWith("<!--", at) && at < this.#noCommentEndFrom) {
-        commentEnd.lastIndex = at + 4;
-        if (commentEnd.test(text)) end = Math.max(end, commentEnd.lastIndex);
-        else this.#noCommentEndFrom = at;
-      }
+      if (text.startsWith("<!--", at)) end = Math.max(end, this.#ends.commentEnd(at + 4));
       const whole = tagAt(text, at);
-      const part = whole ? "" : text.slice(at, Math.min(end, at + maxTagLength));
-      const tag = whole ?? htmlTagAt(part, 0, part.length, false);
-      if (!tag || tag.isEnd || voidElements.has(tag.name) || !(isHidden(tag) || hidesContent(tag))) continue;
+      const tag = whole ?? this.#partOfTag(at, Math.min(end, at + maxTagLength));
+      if (!tag || tag.isEnd) continue;
+      if (voidElements.has(tag.name) || !(isHidden(tag) || hidesContent(tag))) {
+        if (!whole) this.#readableInVain -= tag.end;
+        // No person writes so many, so nothing that follows is certain.
+        if (this.#readableInVain < 0) return this.#out.stop(from);
+        continue;
+      }
       this.#out.hide(new HiddenRegion(tag.name, from, { isInParagraph: this.#html === null, minEnd: end }));
       return whole ? whole.end : at + tag.end;
     }
     return this.#out.replace(from, this.#endOfRemoved(from, end), by);
+  }
+
+  /** The tag that browsers read at `at`, with the positions in that part of the text; `null` if it hides nothing. */
+  #partOfTag(at: number, end: number): Tag | null {
+    const { text } = this.#out;
+    const name = elementName.exec(text.slice(at + 1, Math.min(end, at + maxNameLength)))?.[0].toLowerCase();
+    if (name === undefined) return null;
+    const hasHidingName = isHiddenElement(name, []) || hidesContent({ name });
+    return hasHidingName || this.#ends.hidingAttribute(at) < end ? htmlTagAt(text.slice(at, end), 0, end - at, false) : null;
   }
 
   /** If the last of these lines begins a block, nothing more of it is shown. */
@@ -175,10 +181,13 @@ export class HtmlFilter {
   }
 }
 
-const commentEnd = /--!?>/g;
 const blankLine = /\n[ \t>]*\n/;
 /** Length of the part of a tag that is read where it may be one. */
 const maxTagLength = 1_000;
+const maxReadInVain = 200 * maxTagLength;
+/** The names of hidden elements are shorter. */
+const maxNameLength = 30;
+const elementName = /^[A-Za-z][^\s/>]*/;
 /** Elements whose tag can be empty. In HTML, all others stay open. */
 const xmlElements = new Set(["svg", "math"]);
 const hiddenKinds = [
