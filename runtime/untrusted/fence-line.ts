@@ -1,3 +1,5 @@
+import { lineMarks } from "./line-marks.ts";
+
 /** The fence of a code block, in all blocks that can contain one. */
 const opening = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(`{3,}|~{3,})[ \t]*/;
 const word = /\S*/y;
@@ -23,3 +25,22 @@ export function fenceLine(line: string): FenceLine | null {
 
 /** Whether readers do not see a line of a diagram. */
 export const isDiagramComment = (line: string): boolean => /^[ \t>]*%%/.test(line);
+
+/** Finds the lines outside of code that may begin a code block. Pass the lines in order. */
+export class FenceLines {
+  /** The last column at which a block that contains others can begin. */
+  #lastBlock = 0;
+  /** What precedes the first line of the open block of HTML. */
+  #html: string | null = null;
+
+  read(line: string, isInHtml: boolean): FenceLine | null {
+    const { length, indent, item } = lineMarks(line);
+    const marks = line.slice(0, length);
+    if (line.startsWith("[^", length)) this.#lastBlock = Number.POSITIVE_INFINITY;
+    else this.#lastBlock = Math.max(this.#lastBlock, item ?? 0);
+    if (!isInHtml) this.#html = null;
+    else if (this.#html === null) this.#html = marks.replace(/[^>\t]/g, " ");
+    else if (marks.startsWith(this.#html) && /^[ \t]*$/.test(marks.slice(this.#html.length))) return null;
+    return indent >= (item ?? this.#lastBlock) + 4 ? null : fenceLine(line);
+  }
+}

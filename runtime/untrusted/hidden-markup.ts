@@ -1,7 +1,7 @@
 import { CodeLines, endOfLine } from "../platform/markdown/code-lines.ts";
 import { CodeSpanEnds } from "./code-span.ts";
 import { readEntity } from "./entities.ts";
-import { fenceLine, isDiagramComment } from "./fence-line.ts";
+import { FenceLines, fenceLine, isDiagramComment } from "./fence-line.ts";
 import { withoutUnusedFootnotes } from "./footnotes.ts";
 import { HtmlFilter } from "./html-filter.ts";
 import { LinkFilter } from "./link-filter.ts";
@@ -45,6 +45,7 @@ class MarkupFilter {
   readonly #lines: CodeLines;
   readonly #spans: CodeSpanEnds;
   readonly #table = new TableRows();
+  readonly #fences = new FenceLines();
   readonly #hasTable: boolean;
   readonly #hasFence: boolean;
   #isInDiagram = false;
@@ -95,7 +96,7 @@ class MarkupFilter {
   }
 
   #partOfLine(start: number, end: number, shownLength: number): number {
-    const fence = this.#hasFence ? fenceLine(this.#out.text.slice(start, end)) : null;
+    const fence = this.#hasFence ? this.#fences.read(this.#out.text.slice(start, end), this.#html.isInHtml) : null;
     const shownEnd = start + Math.min(shownLength, fence?.shownLength ?? shownLength);
     if (shownEnd >= end) return this.#inline(start, end, true);
     const at = this.#inline(start, shownEnd, true);

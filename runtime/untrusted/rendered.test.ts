@@ -87,6 +87,10 @@ describe("text that readers do not see is removed", () => {
     ["the words after the language of code", `\`\`\`js ${secretly}\ncode\n\`\`\``],
     ["the words after the language of code that nothing ends", `~~~ js ${secretly}\ncode`],
     ["the cells of a table without a column", `| a |\n|---|\n| b | ${secretly} |`],
+    ["the cells of an indented row", `| a |\n|---|\n   | b | ${secretly} |`],
+    ["the cells of a row in a further item", `- x\n- y\n\n  | a |\n   |---|\n   | b | ${secretly} |`],
+    ["the words after the language of code in an item", `1.  a\n\n    ~~~ js ${secretly}\n    code`],
+    ["the words after the language of code after an item's HTML", `- <div>\n~~~ js ${secretly}\ncode`],
     ["the cells in a list's table", `- | a |\n  |---|\n  | b | ${secretly} |`],
   ])("%s", (_, text) => {
     expect(seenIn(rendered(text))).not.toContain("previous");
@@ -108,6 +112,19 @@ test.each([
   "Env:\n[Node version]: 22\n[OS]: linux\nsee [OS] and [Node version]",
   "Log:\n[2026-11-29 10:00:00]: started\n[2026-11-29 10:00:01]: stopped",
   "> Log:\n> [10:00:00 a]: started\n\n- Log:\n  [10:00:00 b]: started\n- c",
+  "| a |\n|---|\n| 1 |\n> see x | y | z",
+  "| a |\n|---|\n| 1 |\n***\nx | y | z",
+  "| a |\n|---|\n| 1 |\n---\nx | y | z",
+  "| a |\n|---|\n| 1 |\n- - -\nx | y | z",
+  "| a |\n|---|\n| 1 |\n    code | y | z",
+  "- | a |\n  |---|\n  | 1 |\nafter | x | y",
+  "- b\n\n  | a |\n  |---|\n  | 1 |\nafter | x | y",
+  "> | a |\n> |---|\n> | 1 |\nafter | x | y",
+  "    a | b\n    --|--\n    1 | 2 | 3",
+  "# a | b\n--|--\n1 | 2 | 3",
+  "    ~~~ js title here",
+  "- a\n\n      ~~~ js title here",
+  "<div>\n~~~ a b\n</div>",
   "A List<String> and a Map<string, number>, if a < b then c > d; <! important",
 ])("visible text stays as it was: %#", (text) => {
   expect(cleanText(text)).toBe(text);

@@ -1,0 +1,32 @@
+const marks = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*/;
+const mark = />[ ]?|[ \t]+|[-*+]|\d{1,9}[.)]/g;
+
+/** What precedes a line's content: quotation marks, markers of lists and blanks. */
+export interface LineMarks {
+  readonly length: number;
+  /** The part up to the last quotation mark, with blanks instead of markers. */
+  readonly quotation: string;
+  /** Columns before the content, after the quotation marks. */
+  readonly indent: number;
+  /** The column at which the item that begins in this line has its content; `null` if none does. */
+  readonly item: number | null;
+}
+
+export function lineMarks(line: string): LineMarks {
+  const [found = ""] = marks.exec(line) ?? [];
+  let [indent, afterMarker, item]: [number, number | null, number | null] = [0, null, null];
+  for (const [sign] of found.matchAll(mark)) {
+    if (sign[0] === ">") [indent, afterMarker, item] = [0, null, null];
+    else if (sign[0] === " " || sign[0] === "\t") {
+      const from = indent;
+      for (const blank of sign) indent += blank === "\t" ? 4 - (indent % 4) : 1;
+      if (afterMarker !== null) item = indent - from > 4 ? from + 1 : indent;
+      afterMarker = null;
+    } else {
+      indent += sign.length;
+      afterMarker = indent;
+    }
+  }
+  const quotation = found.slice(0, found.lastIndexOf(">") + 1).replace(/[^>\t]/g, " ");
+  return { length: found.length, quotation, indent, item };
+}
