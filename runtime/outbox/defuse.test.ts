@@ -72,6 +72,52 @@ describe("mentions, closing keywords and commands are defused, and read the same
       expect(read(safe(text))).toBe(text);
       expect(safe(text), text).toMatch(/^(?:[a-z]|&#\w+;)\u200d/);
     }
+    const marks = ["fixes octo/app&#35;3", "fixes octo/app#&#51;", "fixes octo&sol;app#3", "fixes&#32;#3", "fixes&nbsp;#3"];
+    marks.push(
+      "fixes&#58; #3",
+      "fixes&colon;&Tab;&num;3",
+      "fixes GH&#45;3",
+      "fixes &#67;ONF-1",
+      "fixes &amp;3",
+      "closes &excl;3",
+    );
+    for (const text of [...marks, "&num;1 &num;2 fixes&#32;#3 &num;4", "[&#35;](x) fixe&#115; #3"]) {
+      expect(read(safe(text))).toBe(text);
+      expect(safe(text), text).toMatch(/[fc]\u200d(?:ix|lo)/);
+    }
+    const crowd = "&amp;".repeat(20_001);
+    for (const text of ["fixes&nbsp;#3", "f&#105;xes #3"])
+      expect(defuse(crowd + text, { ...options, allow: ["mentions"] })).toMatch(/f\u200dixes|f&\u200d#/);
+    for (const text of ["fixes&nbsp;it", "a&amp;b closes", "prefixes&nbsp;#3"]) expect(safe(text)).toBe(text);
+  });
+  test("a participant is notified if a character reference after the name cannot continue it", () => {
+    const ends = [
+      "&nbsp;hi",
+      "&#39;s turn",
+      "&#x27;s",
+      "&mdash;x",
+      "&amp;bob",
+      "&#8217;s",
+      "&rsquo;s",
+      ".&nbsp;Hi",
+      "&lt;a",
+      "&quot;",
+    ];
+    for (const end of ends) expect(safe(`@ann${end}`)).toBe(`@ann${end}`);
+    const continued = [
+      "&#46;b",
+      "&period;b",
+      "&lowbar;b",
+      "&UnderBar;b",
+      "&fjlig;",
+      "&#95;b",
+      "&eacute;",
+      "&#233;",
+      "&#8203;e",
+      "&xyz;",
+    ];
+    for (const more of [...continued, "&constructor;", "&#99999999;", ".&#101;", "-&#101;", "--&sol;b"])
+      expect(safe(`@ann${more}`), more).toMatch(/^@\u200dann/);
   });
 });
 
@@ -136,6 +182,11 @@ test("no text of 1 MiB takes the processor for long", async () => {
     "&#64;",
     "&#64;a ",
     "f&#105;",
+    "fixes&#32;#3 ",
+    "fixes&nbsp;",
+    "fixes #",
+    "@a&amp;",
+    "@a---",
     "![a](x) ",
     "<img src=x>",
   ];

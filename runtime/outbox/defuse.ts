@@ -1,6 +1,7 @@
 import { hasMore, rewriteProse } from "../platform/markdown/prose.ts";
 import { withoutInvisible } from "../untrusted/invisible.ts";
 import { withoutForeignImages } from "./images.ts";
+import { decodeReferences } from "./references.ts";
 
 /** Content that a policy can allow in a text. */
 type AllowedContent = "mentions" | "images" | "closing" | "commands";
@@ -33,8 +34,11 @@ export function defuse(text: string, { allow, participants, hosts }: DefuseOptio
   });
 }
 
-/** A name, and what makes it another one: a team after it, or a character reference in it. */
-const account = "(?=([A-Za-z0-9_](?:[\\w.-]{0,100}\\w)?(?:\\[bot\\])?)(\\/[\\w.-]|&(?:#|[A-Za-z]{2,31};))?|&#)";
+/** A name, and what can make it another one: a team after it, or a character reference. */
+const account =
+  "(?=([A-Za-z0-9_](?:[\\w.-]{0,100}\\w)?(?:\\[bot\\])?)(\\/[\\w.-]|[.-]{0,100}&(?:#(?:\\w{1,8};)?|[A-Za-z]{2,31};))?|&#)";
+/** A reference to a mark or a space that is never a part of a name. Others may continue the name. */
+const endsName = (more: string): boolean => /^[.-]{0,100}(?![_./-])[\s\p{P}\p{S}]$/u.test(decodeReferences(more).decoded);
 const asReference = "&#0{0,5}64;|&#[xX]0{0,5}40;|&commat;";
 /** Excludes email addresses, which have a letter or digit before the @. `_@ann_` is a mention in italics. */
 const notInAddress = "(?<![A-Za-z0-9]_{0,3})";
@@ -44,7 +48,10 @@ const bots =
   /^(?:dependabot|renovate|mergify(?:io)?|coderabbitai|codecov|github-actions|homu|allcontributors|netlify|vercel|snyk|stale|pre-commit-ci|azure-pipelines)\b|bot$|\[bot\]$/i;
 const groupNames = /^(?:everyone|here|channel|all|team|group)$/i;
 
-/** Maximum number of mentions, or of character references, that are checked. A text with more notifies no one. */
+/**
+ * Maximum number of mentions, or of character references, that are checked. A text with more notifies no one, and with more
+ * references, no closing keyword in it works.
+ */
 const maxMentions = 20_000;
 
 function withoutMentions(text: string, participants: ReadonlySet<string>): string {
@@ -53,7 +60,7 @@ function withoutMentions(text: string, participants: ReadonlySet<string>): strin
   if (isCrowded) return withoutAccounts(withoutSigns(text), notifiable);
   const result = /[@&]/.test(text)
     ? text.replace(mention, (whole, sign: string, name?: string, more?: string) => {
-        const known = name !== undefined && !more && notifiable.has(name.toLowerCase());
+        const known = name !== undefined && (!more || endsName(more)) && notifiable.has(name.toLowerCase());
         return known ? whole : `${sign}${zeroWidthJoiner}`;
       })
     : text;
@@ -62,10 +69,12 @@ function withoutMentions(text: string, participants: ReadonlySet<string>): strin
 
 /** Without mentions and without character references, which can spell them. Fast, because a text may consist of them. */
 const withoutSigns = (text: string): string =>
-  text
-    .replace(/@(?=[A-Za-z0-9_])/g, `@${zeroWidthJoiner}`)
-    .replaceAll("&#", `&${zeroWidthJoiner}#`)
-    .replaceAll("&commat;", `&${zeroWidthJoiner}commat;`);
+  withoutNumericReferences(text.replace(/@(?=[A-Za-z0-9_])/g, `@${zeroWidthJoiner}`)).replaceAll(
+    "&commat;",
+    `&${zeroWidthJoiner}commat;`,
+  );
+
+const withoutNumericReferences = (text: string): string => text.replaceAll("&#", `&${zeroWidthJoiner}#`);
 
 /** A pattern for a word in each spelling that Markdown recognises in the address of a link. */
 const spellWord = (word: string, colon: string): string =>
@@ -82,48 +91,59 @@ function withoutAccounts(text: string, notified: ReadonlySet<string>): string {
   );
 }
 
-type SpellLetter = (letter: string) => string;
-const eitherCase: SpellLetter = (letter) => `[${letter}${letter.toUpperCase()}]`;
-/** Also as a character reference. */
-const inAnySpelling: SpellLetter = (letter) => {
-  const codes = [letter, letter.toUpperCase()].map((one) => one.charCodeAt(0));
-  const hex = codes.map((code) => code.toString(16).replace(/[a-f]/, (digit) => `[${digit}${digit.toUpperCase()}]`));
-  return `(?:${eitherCase(letter)}|&#(?:0{0,5}(?:${codes.join("|")})|[xX]0{0,5}(?:${hex.join("|")}));)`;
-};
 /** A pattern for the words, ignoring case. */
-const anyOf = (words: string, spell: SpellLetter) =>
+const anyOf = (words: string) =>
   words
     .split(" ")
-    .map((word) => word.replace(/[a-z]/g, spell))
+    .map((word) => word.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`))
     .join("|");
 const github = "closes closed closing close fixes fixed fixing fix resolves resolved resolving resolve";
 const separator = "[:\\s*_(<\\[\\\\]{1,12}(?:[Ii]ssues?\\s{1,4})?";
 const reference =
-  "(?:#|&#0{0,5}35;|&#[xX]0{0,5}23;|&num;|!|&|[Gg][HhLl]-)(?:\\d|&#)|[\\w.-]{1,100}(?:/[\\w.-]{1,100}){1,20}[#!]\\d|https?://[^\\s<>()]{1,300}/(?:issues|work_items|merge_requests|pull|browse|projects)/";
+  "(?:[#!&]|[Gg][HhLl]-)\\d|[\\w.-]{1,100}(?:/[\\w.-]{1,100}){1,20}[#!]\\d|https?://[^\\s<>()]{1,300}/(?:issues|work_items|merge_requests|pull|browse|projects)/";
 const key = "[A-Z][A-Z0-9_]{1,20}-\\d";
+const [gitHubAndGitLab, jiraAndPlane] = [
+  "implements implemented implementing implement",
+  "completes completed completing complete",
+];
+const keyword = (words: string, target = "") => new RegExp(`(?<![A-Za-z0-9])(?:${anyOf(words)})${target}`, "g");
 /** GitHub's and GitLab's keywords before a reference, and those before the key of an issue at Jira or Plane. */
-const closingPatterns = (spell: SpellLetter): readonly RegExp[] => {
-  const before = (words: string, target: string) =>
-    new RegExp(`(?<![A-Za-z0-9])(?:${anyOf(words, spell)})(?=${separator}${target})`, "g");
-  const [gitHubAndGitLab, jiraAndPlane] = [
-    "implements implemented implementing implement",
-    "completes completed completing complete",
-  ];
-  return [before(`${github} ${gitHubAndGitLab}`, `(?:${reference})`), before(`${github} ${jiraAndPlane}`, key)];
-};
-const closingWords = closingPatterns(eitherCase);
-const spelledClosingWords = closingPatterns(inAnySpelling);
+const closingWords: readonly RegExp[] = [
+  keyword(`${github} ${gitHubAndGitLab}`, `(?=${separator}(?:${reference}))`),
+  keyword(`${github} ${jiraAndPlane}`, `(?=${separator}${key})`),
+];
+const anyClosingWord = keyword(`${github} ${gitHubAndGitLab} ${jiraAndPlane}`);
+const mayClose = (text: string): boolean => /clos|fix|resolv|implement|complet/i.test(text);
 /** Jira's smart commits: `CONF-1 #close`. */
 const smartCommit = /^.*(?<![A-Za-z0-9])[A-Z][A-Z0-9_]{1,20}-\d.*$/gm;
 
 function withoutClosing(text: string): string {
-  let result = text;
-  const isSpelled = result.includes("&#");
-  if (isSpelled || /clos|fix|resolv|implement|complet/i.test(result))
-    for (const pattern of isSpelled ? spelledClosingWords : closingWords)
-      result = result.replace(pattern, (word) => word.replace(/^(?:&#\w+;|.)/, `$&${zeroWidthJoiner}`));
+  const isCrowded = hasMore(text, "&", maxMentions);
+  const result = isCrowded ? withoutNumericReferences(text).replace(anyClosingWord, split) : withoutKeywords(text);
   if (!/\s#[A-Za-z]/.test(result)) return result;
   return result.replace(smartCommit, (line) => line.replace(/(?<=\s)#(?=[A-Za-z])/g, `#${zeroWidthJoiner}`));
+}
+
+const split = (word: string): string => `${word[0]}${zeroWidthJoiner}${word.slice(1)}`;
+
+/** Defuses the keywords that are in the text as it is written, and those that are in it once its character references are decoded. */
+function withoutKeywords(text: string): string {
+  let result = text;
+  if (mayClose(result)) for (const pattern of closingWords) result = result.replace(pattern, split);
+  if (result.includes("&")) for (const pattern of closingWords) result = withoutSpelled(result, pattern);
+  return result;
+}
+
+function withoutSpelled(text: string, pattern: RegExp): string {
+  const { decoded, startOf } = decodeReferences(text);
+  if (decoded === text || !mayClose(decoded)) return text;
+  let [result, from] = ["", 0];
+  for (const { index } of decoded.matchAll(pattern)) {
+    const end = startOf(index + 1);
+    result += text.slice(from, end) + zeroWidthJoiner;
+    from = end;
+  }
+  return result + text.slice(from);
 }
 
 /** Lines that platforms and bots execute, by platform or bot. `bots` covers mentions of bots. */
