@@ -13,7 +13,9 @@ export function withoutUnusedFootnotes(text: string, isCut = false): string {
   if (!text.includes("[^")) return text;
   const code = new CodeLines(text, isCut);
   const lines: { readonly line: string; readonly footnote: string | null }[] = [];
-  let prose = "";
+  /** The text outside of footnotes, then that of each footnote. Of several with the same label, platforms show the first. */
+  const prose = new Map<string | null, string[]>([[null, []]]);
+  let current = prose.get(null);
   let footnote: string | null = null;
   let isAfterBlank = false;
   let isAfterOpenFence = false;
@@ -23,17 +25,34 @@ export function withoutUnusedFootnotes(text: string, isCut = false): string {
     const line = text.slice(start, end);
     const isCode = code.isCode(start, end);
     const isBlank = /^[ \t>]*$/.test(line);
-    const label = isCode ? undefined : definition.exec(line)?.[1];
+    const found = isCode ? null : definition.exec(line);
     isAfterOpenFence ||= !isCode && fenceLine(line) !== null;
-    if (label !== undefined) footnote = label.toLowerCase();
-    else if (!isBlank && !/^(?: {4}|\t)/.test(line) && (isAfterBlank || otherBlock.test(line))) footnote = null;
+    if (found) {
+      footnote = (found[1] ?? "").toLowerCase();
+      current = prose.has(footnote) ? undefined : [];
+      if (current) prose.set(footnote, current);
+    } else if (!isBlank && !/^(?: {4}|\t)/.test(line) && (isAfterBlank || otherBlock.test(line))) {
+      footnote = null;
+      current = prose.get(null);
+    }
     const isDecided = !isAfterOpenFence && !(isCut && next < 0);
-    if (footnote === null && !isCode && isDecided) prose += `${line}\n`;
+    if (!isCode && isDecided) current?.push(line.slice(found?.[0].length ?? 0));
     lines.push({ line, footnote });
     isAfterBlank = isBlank;
     start = end + 1;
   }
-  const referred = new Set([...prose.replace(codeSpan, "").matchAll(reference)].map(([, label = ""]) => label.toLowerCase()));
-  const shown = lines.filter((one) => one.footnote === null || referred.has(one.footnote));
-  return shown.length === lines.length ? text : shown.map(({ line }) => line).join("\n");
+  const shown = footnotesIn(prose);
+  const kept = lines.filter((one) => shown.has(one.footnote));
+  return kept.length === lines.length ? text : kept.map(({ line }) => line).join("\n");
+}
+
+/** The labels that the text refers to, also from within footnotes that are shown. `null` is the text itself. */
+function footnotesIn(prose: ReadonlyMap<string | null, readonly string[]>): Set<string | null> {
+  const shown = new Set<string | null>([null]);
+  // Labels that are added here are visited too.
+  for (const from of shown) {
+    const text = (prose.get(from) ?? []).join("\n").replace(codeSpan, "");
+    for (const [, label = ""] of text.matchAll(reference)) shown.add(label.toLowerCase());
+  }
+  return shown;
 }

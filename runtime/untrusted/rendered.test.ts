@@ -83,6 +83,8 @@ describe("text that readers do not see is removed", () => {
     ["a title after an address with quotation marks", `[x](https://example.com/"a" "${secretly}")`],
     ["a long title", `[x](https://example.com "${"a ".repeat(5_000)}${secretly}")`],
     ["a footnote that nothing refers to", `a\n\n[^1]: b\n\n    ${secretly}\n`],
+    ["footnotes that only refer to each other", `a\n\n[^1]: b [^2]\n\n[^2]: ${secretly} [^1]`],
+    ["a footnote that only a further one with a label refers to", `a[^1]\n\n[^1]: b\n\n[^1]: c [^2]\n\n[^2]: ${secretly}`],
     ["a footnote that only code refers to", `a \`[^1]\`\n\n[^1]: ${secretly}`],
     ["the words after the language of code", `\`\`\`js ${secretly}\ncode\n\`\`\``],
     ["the words after the language of code that nothing ends", `~~~ js ${secretly}\ncode`],
@@ -104,6 +106,7 @@ describe("text that readers do not see is removed", () => {
 
 test.each([
   "a[^1] and b[^n]\n\n[^1]: first\n\n    more\n[^n]: second",
+  "x[^a]\n\n[^c]: last\n[^a]: see [^b]\n\n[^b]: second, see [^c] and [^a]",
   "| a | b |\n|---|---|\n| 1 | 2 |\n| `x \\| y` | 3 |\n| 4 |\n\na | b | c",
   "```js\nconst a = `b`; // [^1]: | c |\n```\n\n- ```\n  %% text\n  ```",
   "[a][1], [b][docs] and [c]\n\n[1]: https://example.com/1\n[docs]: <https://example.com/2>\n[c]: https://example.com/3",
