@@ -115,6 +115,14 @@ test("the cleaned start of any text shows no word that the cleaned whole hides",
 });
 
 test.each([
+  ["a title whose bracket was cut off", '](a "wbaq[") ', 9],
+  ["a declaration that ends with a quotation", "(<!wcaq\n> <!--", 9],
+])("the start of a text that ends within %s shows no word that the whole hides", (_, text, length) => {
+  expect(words(cleanText(text))).toEqual([]);
+  expect(words(cleanStart(text, length))).toEqual([]);
+});
+
+test.each([
   ["a comment", `x <!-- ${secretly} -->`, "x "],
   ["an attribute", `x <a title="${secretly}">y</a>`, "x "],
   ["a definition", `x\n\n[r]: y "${secretly}"\n\n[r]`, "x\n\n"],

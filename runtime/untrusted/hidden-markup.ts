@@ -25,14 +25,17 @@ export const withoutHiddenMarkupOfCut = (text: string): string =>
   /[<[\]&|]|```|~~~/.test(text) ? withoutUnusedFootnotes(new MarkupFilter(withoutOpenEnd(text), true).run(), true) : text;
 
 /**
- * Removes signs at the end whose meaning depends on the following characters: a part of a run of backticks, of `<!--` or of `](`.
+ * Removes signs at the end whose meaning depends on the following characters: a part of a run of backticks, of `<!--` or of `](`, or
+ * the marks of a quotation.
  */
 function withoutOpenEnd(text: string): string {
   let end = text.length;
   const open = /<[!?/]?[-[A-Za-z]{0,8}$/.exec(text.slice(-16));
   if (open) end -= open[0].length;
   while (end > 0 && (endSigns.has(text.charCodeAt(end - 1)) || /\s/.test(text[end - 1] as string))) end--;
-  return text.slice(0, end);
+  // A quotation whose first words are cut off is no empty line.
+  const quoted = /\n[\s>]+$/.exec(text.slice(Math.max(0, end - 64), end));
+  return text.slice(0, quoted ? end - quoted[0].length : end);
 }
 
 const endSigns = new Set([..."`~]"].map((sign) => sign.charCodeAt(0)));
@@ -55,7 +58,8 @@ class MarkupFilter {
     this.#hasFence = text.includes("```") || text.includes("~~~");
     this.#out = new VisibleText(text, isCut);
     this.#html = new HtmlFilter(this.#out);
-    this.#links = text.includes("[") ? new LinkFilter(this.#out, this.#html) : null;
+    // In a cut text, the rest may contain the bracket with which every title counts.
+    this.#links = text.includes("[") || (isCut && text.includes("](")) ? new LinkFilter(this.#out, this.#html) : null;
     this.#lines = new CodeLines(text, isCut);
     this.#spans = new CodeSpanEnds(text);
   }
