@@ -28,6 +28,13 @@ export async function closeFour(trackers: FourTrackers | undefined): Promise<voi
   for (const tracker of Object.values(trackers ?? {})) await tracker.close();
 }
 
+/** Seeds agents and source mappings, and lets the triggers start the task `look` of the agent `pm_default`. Default: new issues. */
+export async function seedLook(service: Service, triggers: readonly string[] = ["issue.created"]): Promise<void> {
+  for (const seed of ["agents/seed", "tasks/sources/seed"]) await service.post(`/api/${seed}`);
+  await service.post("/api/tasks", { id: "look", name: "Look", description: "Look.", actor_id: "pm_default" });
+  for (const canonical_trigger of triggers) await service.post("/api/tasks/triggers", { canonical_trigger, task_id: "look" });
+}
+
 /** A new issue, with the webhook about it. */
 export interface NewIssue {
   readonly payload: object;

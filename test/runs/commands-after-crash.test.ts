@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Model, startModel } from "../../examples/demo/model.ts";
-import { closeFour, type FourTrackers, fourEnv, newIssue, startFour } from "../harness/four-sources.ts";
+import { closeFour, type FourTrackers, fourEnv, newIssue, seedLook, startFour } from "../harness/four-sources.ts";
 import { describeOnDatabases } from "../harness/on-databases.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
@@ -17,9 +17,7 @@ describeOnDatabases("a command that waits for an answer of its platform", (datab
     trackers = await startFour();
     const env = { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", EXECUTION_LEASE_SECONDS: "2", ...fourEnv(trackers, "t") };
     service = await startService({ database, env });
-    for (const seed of ["agents/seed", "tasks/sources/seed"]) await service.post(`/api/${seed}`);
-    await service.post("/api/tasks", { id: "look", name: "Look", description: "Look.", actor_id: "pm_default" });
-    await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: "look" });
+    await seedLook(service);
   }, 180_000);
   afterAll(async () => {
     await closeFour(trackers);

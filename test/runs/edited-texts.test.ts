@@ -8,6 +8,7 @@ import {
   newIssue,
   runOn,
   type Source,
+  seedLook,
   sources,
   startFour,
 } from "../harness/four-sources.ts";
@@ -39,9 +40,7 @@ beforeAll(async () => {
   model = await startModel({ script });
   trackers = await startFour();
   service = await startService({ env: { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", ...fourEnv(trackers, "t") } });
-  for (const seed of ["agents/seed", "tasks/sources/seed"]) await service.post(`/api/${seed}`);
-  await service.post("/api/tasks", { id: "look", name: "Look", description: "Look.", actor_id: "pm_default" });
-  await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: "look" });
+  await seedLook(service);
 }, 180_000);
 afterAll(async () => {
   await closeFour(trackers);

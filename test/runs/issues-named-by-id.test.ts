@@ -4,7 +4,7 @@ import { allText } from "../../examples/demo/chat.ts";
 import { type Model, startModel } from "../../examples/demo/model.ts";
 import { project, workspace } from "../../plugins/delta/test-tracker.ts";
 import { ann } from "../harness/delta-payloads.ts";
-import { closeFour, type FourTrackers, fourEnv, newIssue, startFour } from "../harness/four-sources.ts";
+import { closeFour, type FourTrackers, fourEnv, newIssue, seedLook, startFour } from "../harness/four-sources.ts";
 import { deltaIssue } from "../harness/payload-table.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { type ExecutionSeen, eventually, waitForExecutions } from "../harness/wait.ts";
@@ -28,12 +28,9 @@ beforeAll(async () => {
   trackers = await startFour();
   const env = { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", EXECUTION_RETRY_LIMIT: "0", ENCRYPTION_KEY: "ab".repeat(32) };
   service = await startService({ env: { ...env, ...fourEnv(trackers, "t") } });
-  for (const seed of ["agents/seed", "tasks/sources/seed"]) await service.post(`/api/${seed}`);
+  await seedLook(service, ["issue.created", "issue.commented"]);
   const [event_name, canonical_trigger] = ["issue.activity.created", "issue.commented"];
   await service.post("/api/tasks/sources", { source: "delta", event_name, canonical_trigger });
-  await service.post("/api/tasks", { id: "look", name: "Look", description: "Look.", actor_id: "pm_default" });
-  for (const trigger of ["issue.created", "issue.commented"])
-    await service.post("/api/tasks/triggers", { canonical_trigger: trigger, task_id: "look" });
 }, 180_000);
 afterAll(async () => {
   for (const open of gates.values()) open();

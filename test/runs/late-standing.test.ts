@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Model, startModel } from "../../examples/demo/model.ts";
-import { closeFour, type FourTrackers, fourEnv, newIssue, runOn, startFour } from "../harness/four-sources.ts";
+import { closeFour, type FourTrackers, fourEnv, newIssue, runOn, seedLook, startFour } from "../harness/four-sources.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { plainScript } from "../harness/world.ts";
@@ -13,9 +13,7 @@ beforeAll(async () => {
   model = await startModel({ script: plainScript });
   trackers = await startFour();
   service = await startService({ env: { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", ...fourEnv(trackers, "t") } });
-  for (const seed of ["agents/seed", "tasks/sources/seed"]) await service.post(`/api/${seed}`);
-  await service.post("/api/tasks", { id: "look", name: "Look", description: "Look.", actor_id: "pm_default" });
-  await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: "look" });
+  await seedLook(service);
 }, 180_000);
 afterAll(async () => {
   await closeFour(trackers);

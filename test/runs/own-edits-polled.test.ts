@@ -9,6 +9,7 @@ import {
   newIssue,
   runOn,
   type Source,
+  seedLook,
   sources,
   startFour,
 } from "../harness/four-sources.ts";
@@ -68,13 +69,10 @@ beforeAll(async () => {
   model = await startModel({ script });
   trackers = await startFour();
   service = await startService({ env: { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", ...fourEnv(trackers, "t") } });
-  for (const seed of ["agents/seed", "tasks/sources/seed"]) await service.post(`/api/${seed}`);
-  await service.post("/api/tasks", { id: "look", name: "Look", description: "Look.", actor_id: "pm_default" });
+  await seedLook(service, ["issue.created", ...triggers]);
   for (const source of sources)
     for (const [at, [event_name, action]] of names[source].entries())
       await service.post("/api/tasks/sources", { source, event_name, action, canonical_trigger: triggers[at] });
-  for (const canonical_trigger of ["issue.created", ...triggers])
-    await service.post("/api/tasks/triggers", { canonical_trigger, task_id: "look" });
 }, 180_000);
 afterAll(async () => {
   await closeFour(trackers);
