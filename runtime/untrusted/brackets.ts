@@ -1,4 +1,4 @@
-import { runOf } from "../platform/markdown/code-lines.ts";
+import { CodeSpanEnds } from "./code-span.ts";
 import { tagAt } from "./html-tag.ts";
 
 const [newline, less, bracket, backslash, closeBracket, backtick] = [10, 60, 91, 92, 93, 96];
@@ -7,7 +7,7 @@ const autolink = /<[A-Za-z][\w+.-]{1,31}:[^\s<>]*>/y;
 /** For each `[`, the position of its `]` in the same paragraph; 0 if there is none. Those in code, tags and addresses do not count. */
 export function matchingBrackets(text: string): Int32Array {
   const matches = new Int32Array(text.length);
-  const runs = runsOf(text);
+  const spans = new CodeSpanEnds(text);
   let paragraphEnd = -1;
   let open: number[] = [];
   for (let at = 0; at < text.length; at++) {
@@ -21,35 +21,15 @@ export function matchingBrackets(text: string): Int32Array {
     else if (open.length === 0) continue;
     else if (code === backtick) {
       if (paragraphEnd < at) paragraphEnd = endOfParagraph(text, at);
-      at = endOfSpan(text, at, paragraphEnd, runs) - 1;
+      at = spans.of(at, paragraphEnd) - 1;
     } else if (code === less) at = endOfTag(text, at) - 1;
   }
   return matches;
 }
 
-/** Positions of the runs of backticks of each length, the last one first. */
-function runsOf(text: string): Map<number, number[]> {
-  const runs = new Map<number, number[]>();
-  for (const { index, 0: run } of [...text.matchAll(/`+/g)].reverse()) {
-    const same = runs.get(run.length);
-    if (same) same.push(index);
-    else runs.set(run.length, [index]);
-  }
-  return runs;
-}
-
 function endOfParagraph(text: string, from: number): number {
   const end = text.indexOf("\n\n", from);
   return end < 0 ? text.length : end;
-}
-
-/** Position after the code span at `at`; after its backticks if nothing in the same paragraph closes it. */
-function endOfSpan(text: string, at: number, paragraphEnd: number, runs: Map<number, number[]>): number {
-  const length = runOf(text, at, "`");
-  const same = runs.get(length) ?? [];
-  while ((same.at(-1) ?? Number.POSITIVE_INFINITY) <= at) same.pop();
-  const close = same.at(-1) ?? Number.POSITIVE_INFINITY;
-  return close < paragraphEnd ? close + length : at + length;
 }
 
 function endOfTag(text: string, at: number): number {
