@@ -146,20 +146,35 @@ function withoutSpelled(text: string, pattern: RegExp): string {
   return result + text.slice(from);
 }
 
-/** Lines that platforms and bots execute, by platform or bot. `bots` covers mentions of bots. */
-const commands: Readonly<Record<string, RegExp>> = {
-  "quick actions of GitLab, Prow, ChatOps, review bots": /^([^\S\n]*\/)(?=[A-Za-z_][\w-]*(?:[\s:]|$))/gm,
-  "branch deploys on GitHub": /^([^\S\n]*\.)(?=(?:deploy|noop|lock|unlock|rollback|help|wcid)\b)/gm,
-  "bots that an exclamation mark calls": /^([^\S\n]*!)(?=[a-z][\w-]*(?:[\s:]|$))/gm,
-  "bors and homu": /^([^\S\n]*[bh])(?=(?:ors|omu)(?:[\s:]+)(?:r|try|d|delegate|merge|retry|ping|p=|single|cancel)\b)/gim,
-  "Jenkins and Zuul":
-    /^([^\S\n]*[a-z])(?=(?:etest this please|est this please|k to test|dd to (?:allow|white)list|echeck|everify)\b)/gim,
-  "Jenkins, within a line": /(\br|\bjenkins\b\W{1,5}t)(?=e(?:te)?st this please\b)/gi,
-  "review bots that their name calls": /^([^\S\n]*s)(?=weep: )/gim,
-};
+/** A pattern for lines that begin with one of the commands. It is one pattern because each one reads the whole text. */
+const beginningWith = (commands: Readonly<Record<string, RegExp>>, flags: string) =>
+  new RegExp(
+    `^[^\\S\\n]*(?:${Object.values(commands)
+      .map(({ source }) => source)
+      .join("|")})`,
+    flags,
+  );
+/** What platforms and bots execute, by platform or bot. `bots` covers mentions of bots. */
+const commands: readonly RegExp[] = [
+  beginningWith(
+    {
+      "quick actions of GitLab, Prow, ChatOps, review bots": /\/(?=[A-Za-z_][\w-]*(?:[\s:]|$))/,
+      "branch deploys on GitHub": /\.(?=(?:deploy|noop|lock|unlock|rollback|help|wcid)\b)/,
+      "bots that an exclamation mark calls": /!(?=[a-z][\w-]*(?:[\s:]|$))/,
+    },
+    "gm",
+  ),
+  beginningWith(
+    {
+      "bors and homu": /[bh](?=(?:ors|omu)(?:[\s:]+)(?:r|try|d|delegate|merge|retry|ping|p=|single|cancel)\b)/,
+      "Jenkins and Zuul": /[a-z](?=(?:etest this please|est this please|k to test|dd to (?:allow|white)list|echeck|everify)\b)/,
+      "review bots that their name calls": /s(?=weep: )/,
+    },
+    "gim",
+  ),
+  // Jenkins, within a line.
+  /(?:\br|\bjenkins\b\W{1,5}t)(?=e(?:te)?st this please\b)/gi,
+];
 
-function withoutCommands(text: string): string {
-  let safe = text;
-  for (const pattern of Object.values(commands)) safe = safe.replace(pattern, `$1${zeroWidthJoiner}`);
-  return safe;
-}
+const withoutCommands = (text: string): string =>
+  commands.reduce((safe, pattern) => safe.replace(pattern, `$&${zeroWidthJoiner}`), text);

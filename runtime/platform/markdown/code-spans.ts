@@ -1,3 +1,5 @@
+import { runOf } from "./code-lines.ts";
+
 /** What decides whether the backticks after it are code: what it is, and how it ends in its plain form. */
 const constructs: readonly { readonly begins: RegExp; readonly plainForm: RegExp }[] = [
   // An element with plain attributes, an address in angle brackets, a comment.
@@ -66,7 +68,7 @@ export class CodeSpans {
 
   #unambiguous(line: string, start: number): [number, number][] {
     const spans: [number, number][] = [];
-    const runs = closersOf(line);
+    const runs = new Runs(line);
     /** Where a formula can end at the latest. */
     const formulaEnd = line.includes("$") ? line.search(/\S\$[^$]*$/) : -1;
     let isInFormula = false;
@@ -90,9 +92,9 @@ export class CodeSpans {
   }
 
   /** Whether backticks are text: one that is escaped, or those that nothing can close. */
-  #isText(line: string, at: number, length: number, start: number, runs: Map<number, number[]>): boolean {
+  #isText(line: string, at: number, length: number, start: number, runs: Runs): boolean {
     if (isEscaped(line, at)) return length === 1;
-    return closerAfter(runs, at, length) === undefined && this.#isLast(start + at, length);
+    return runs.after(at, length) === undefined && this.#isLast(start + at, length);
   }
 
   /** Whether no run of this length follows before the next blank line, so in the same paragraph. */
@@ -105,12 +107,12 @@ export class CodeSpans {
     }
     const next = text.indexOf("`", at + length);
     if (next < 0 || next >= this.#paragraphEnd) return true;
-    this.#last ??= lastRuns(text.slice(next, this.#paragraphEnd), next);
+    this.#last ??= lastRuns(text, next, this.#paragraphEnd);
     return (this.#last.get(length) ?? at) <= at;
   }
 
-  #endOfSpan(line: string, at: number, length: number, runs: Map<number, number[]>): number | null {
-    const close = closerAfter(runs, at, length);
+  #endOfSpan(line: string, at: number, length: number, runs: Runs): number | null {
+    const close = runs.after(at, length);
     // An escape before several backticks, or a span that ends in another line.
     if (isEscaped(line, at) || close === undefined) return null;
     const splits = this.#hasTable && /(?<!\\)\|/.test(line.slice(at, close));
@@ -136,30 +138,52 @@ function withoutSpans(line: string, spans: readonly (readonly [number, number])[
   return rest + line.slice(from);
 }
 
-/** Positions of the runs of backticks of each length, the last one first. */
-function closersOf(line: string): Map<number, number[]> {
-  const closers = new Map<number, number[]>();
-  for (let last = line.lastIndexOf("`"); last >= 0; ) {
-    let first = last;
-    while (line[first - 1] === "`") first--;
-    const length = last - first + 1;
-    const same = closers.get(length);
-    if (same) same.push(first);
-    else closers.set(length, [first]);
-    last = first === 0 ? -1 : line.lastIndexOf("`", first - 1);
+/** The runs of backticks of a line. */
+class Runs {
+  readonly #line: string;
+  readonly #last: number;
+  /** Positions of the runs of each length, the last one first. Those before the position of a call are removed. */
+  #starts: ReadonlyMap<number, number[]> | null = null;
+
+  constructor(line: string) {
+    this.#line = line;
+    this.#last = line.lastIndexOf("`");
   }
-  return closers;
+
+  /** Position of the next run of this length after the one at `at`. Call it from left to right. */
+  after(at: number, length: number): number | undefined {
+    // Most lines have no further run.
+    if (at + length > this.#last) return undefined;
+    this.#starts ??= this.#find();
+    const same = this.#starts.get(length) ?? [];
+    while ((same.at(-1) ?? Number.POSITIVE_INFINITY) <= at) same.pop();
+    return same.at(-1);
+  }
+
+  #find(): ReadonlyMap<number, number[]> {
+    const starts = new Map<number, number[]>();
+    for (let last = this.#last; last >= 0; ) {
+      let first = last;
+      while (this.#line[first - 1] === "`") first--;
+      const length = last - first + 1;
+      const same = starts.get(length);
+      if (same) same.push(first);
+      else starts.set(length, [first]);
+      last = first === 0 ? -1 : this.#line.lastIndexOf("`", first - 1);
+    }
+    return starts;
+  }
 }
 
-/** The position of the last run of backticks of each length in a part of a text, which begins at `start`. */
-const lastRuns = (part: string, start: number): ReadonlyMap<number, number> =>
-  new Map([...part.matchAll(/`+/g)].map(({ index, 0: run }) => [run.length, start + index]));
-
-/** The next run of a length. Those before it are removed. */
-function closerAfter(runs: Map<number, number[]>, at: number, length: number): number | undefined {
-  const same = runs.get(length) ?? [];
-  while ((same.at(-1) ?? Number.POSITIVE_INFINITY) <= at) same.pop();
-  return same.at(-1);
+/** The position of the last run of backticks of each length from `start` to `end`. */
+function lastRuns(text: string, start: number, end: number): ReadonlyMap<number, number> {
+  const last = new Map<number, number>();
+  for (let at = start; at >= 0 && at < end; ) {
+    const length = runOf(text, at, "`");
+    last.set(length, at);
+    at = text.indexOf("`", at + length);
+  }
+  return last;
 }
 
 /** Whether an odd number of backslashes precedes a position. */
