@@ -1,6 +1,6 @@
 import { plainLine } from "@signalbox/sdk";
 import { editNote } from "./edits.ts";
-import { withoutHiddenMarkup, withoutHiddenMarkupOfCut } from "./hidden-markup.ts";
+import { withoutHiddenMarkup, withoutHiddenMarkupOfStart } from "./hidden-markup.ts";
 import { withoutInvisible } from "./invisible.ts";
 import { withoutRoleTokens } from "./role-tokens.ts";
 
@@ -15,28 +15,45 @@ export function cleanText(text: string): string {
 }
 
 /**
- * The same for the first `length` characters of a text. The result contains nothing that the whole cleaned text does not show.
+ * Maximum length of a text that is read whole to show its start, because what follows can hide the start. Most platforms accept
+ * at most 65,536 characters.
  */
-export function cleanStart(text: string, length: number): string {
-  if (text.length <= length) return cleanText(text);
-  return withoutRoleTokens(withoutHiddenMarkupOfCut(withoutInvisible(cutBetweenCharacters(text, length))));
+const maxWholeLength = 1 << 18;
+
+/**
+ * The same for the first `length` characters of a text. The result contains nothing that the whole cleaned text does not show.
+ * `wholeLength`: of a longer text, only so many characters are read. What the rest may hide is removed too.
+ */
+export function cleanStart(text: string, length: number, wholeLength = maxWholeLength): string {
+  return text.length <= length ? cleanText(text) : withoutRoleTokens(visibleStart(text, length, wholeLength));
+}
+
+function visibleStart(text: string, length: number, wholeLength: number): string {
+  const end = withoutInvisible(cutBetweenCharacters(text, length)).length;
+  const isCut = text.length > wholeLength;
+  const whole = withoutInvisible(isCut ? cutBetweenCharacters(text, Math.max(length, wholeLength)) : text);
+  return withoutHiddenMarkupOfStart(whole, betweenCharacters(whole, end), isCut);
 }
 
 /** Maximum length of an escape sequence of a terminal. */
 const maxEscapeLength = 64;
 
+function betweenCharacters(text: string, length: number): number {
+  const last = text.charCodeAt(length - 1);
+  return last >= 0xd800 && last < 0xdc00 ? length - 1 : length;
+}
+
 /** Cuts neither inside a character nor inside an escape sequence of a terminal. */
 function cutBetweenCharacters(text: string, length: number): string {
-  const last = text.charCodeAt(length - 1);
-  const end = last >= 0xd800 && last < 0xdc00 ? length - 1 : length;
+  const end = betweenCharacters(text, length);
   const escapeAt = text.slice(Math.max(0, end - maxEscapeLength), end).indexOf("\u001b");
   return text.slice(0, escapeAt < 0 ? end : Math.max(0, end - maxEscapeLength) + escapeAt);
 }
 
 /** Whether any part of a text is visible. The start of a long text usually decides, so that not all of it has to be read. */
 export function hasVisibleText(text: string): boolean {
-  const start = text.length > maxStringLength ? withoutHiddenMarkupOfCut(withoutInvisible(text.slice(0, maxStringLength))) : "";
-  return visible.test(start) || visible.test(withoutHiddenMarkup(withoutInvisible(text)));
+  const isShown = text.length > maxStringLength && visible.test(visibleStart(text, maxStringLength, maxStringLength));
+  return isShown || visible.test(withoutHiddenMarkup(withoutInvisible(text)));
 }
 
 const visible = /[\p{L}\p{N}\p{P}\p{S}]/u;

@@ -18,11 +18,13 @@ export const withoutHiddenMarkup = (text: string): string =>
     : text;
 
 /**
- * The same for the beginning of a longer text. Also removes what the rest of that text may turn into hidden markup. So the result
- * contains nothing that the whole text hides.
+ * The same for the first `length` characters of a text. `isCut`: the text is the beginning of a longer one; what the unknown rest
+ * may turn into hidden markup is removed too. So the result contains nothing that the whole text hides.
  */
-export const withoutHiddenMarkupOfCut = (text: string): string =>
-  /[<[\]&|]|```|~~~/.test(text) ? withoutUnusedFootnotes(new MarkupFilter(withoutOpenEnd(text), true).run(), true) : text;
+export function withoutHiddenMarkupOfStart(text: string, length: number, isCut: boolean): string {
+  if (!/[<[\]&|]|```|~~~/.test(text)) return text.slice(0, length);
+  return withoutUnusedFootnotes(new MarkupFilter(isCut ? withoutOpenEnd(text) : text, isCut, length).run(), true);
+}
 
 /**
  * Removes signs at the end whose meaning depends on the following characters: a part of a run of backticks, of `<!--` or of `](`, or
@@ -53,10 +55,10 @@ class MarkupFilter {
   readonly #hasFence: boolean;
   #isInDiagram = false;
 
-  constructor(text: string, isCut: boolean) {
+  constructor(text: string, isCut: boolean, limit = text.length) {
     this.#hasTable = text.includes("|");
     this.#hasFence = text.includes("```") || text.includes("~~~");
-    this.#out = new VisibleText(text, isCut);
+    this.#out = new VisibleText(text, isCut, limit);
     this.#html = new HtmlFilter(this.#out);
     // In a cut text, the rest may contain the bracket with which every title counts.
     this.#links = text.includes("[") || (isCut && text.includes("](")) ? new LinkFilter(this.#out, this.#html) : null;
@@ -65,8 +67,8 @@ class MarkupFilter {
   }
 
   run(): string {
-    const { text } = this.#out;
-    for (let at = 0; at < text.length; ) {
+    const { text, limit } = this.#out;
+    for (let at = 0; at < Math.min(limit, text.length); ) {
       const isLineStart = at === 0 || text.charCodeAt(at - 1) === newline;
       const end = endOfLine(text, at);
       if (!isLineStart) at = this.#inline(at, end, false);
@@ -120,10 +122,10 @@ class MarkupFilter {
 
   /** Processes a line, or the rest of one. Returns the next position, because removed markup may end in a later line. */
   #inline(start: number, end: number, isLineStart: boolean): number {
-    const { text } = this.#out;
+    const { text, limit } = this.#out;
     const content = isLineStart ? contentOf(text, start, end) : -1;
     let at = start;
-    while (at < end) {
+    while (at < end && at < limit) {
       const code = text.charCodeAt(at);
       // What may be code ends no hidden element.
       const isMarkdown = !this.#html.mayBeInHtml || (this.#out.hidden !== null && !this.#html.isInHtml);

@@ -1,18 +1,20 @@
 import { endOfLine } from "../platform/markdown/code-lines.ts";
 import type { HiddenRegion } from "./hidden-region.ts";
 
-/** A text of which parts are removed from its beginning to its end. */
+/** A text of which parts are removed from its beginning to its end. Nothing after `limit` is shown. */
 export class VisibleText {
   readonly text: string;
   /** The text was cut here, so its rest is unknown. */
   readonly isCut: boolean;
+  readonly limit: number;
   #out = "";
   #copied = 0;
   #hidden: HiddenRegion | null = null;
 
-  constructor(text: string, isCut: boolean) {
+  constructor(text: string, isCut: boolean, limit = text.length) {
     this.text = text;
     this.isCut = isCut;
+    this.limit = limit;
   }
 
   /** The hidden element that is open. Nothing is shown before it ends. */
@@ -21,13 +23,12 @@ export class VisibleText {
   }
 
   get result(): string {
-    if (this.#hidden) return this.#out + this.text.slice(this.#copied, this.#hidden.from);
-    return this.#copied === 0 ? this.text : this.#out + this.text.slice(this.#copied);
+    return this.#out + this.text.slice(this.#copied, Math.min(this.limit, this.#hidden?.from ?? this.limit));
   }
 
   /** Returns the position after the replaced part. */
   replace(from: number, to: number, by = ""): number {
-    if (this.#hidden) return to;
+    if (this.#hidden || from >= this.limit) return to;
     this.#out += this.text.slice(this.#copied, from) + by;
     this.#copied = to;
     return to;
