@@ -5,7 +5,7 @@ import type { Connections } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
 import { type Policies, projectKeyOf } from "../policy/policies.ts";
 import { limitName } from "../policy/settings.ts";
-import { isBelow, releaseByOperator } from "../policy/standing.ts";
+import { releaseByOperator, standingRefusal } from "../policy/standing.ts";
 import { HoldExecution } from "./budget.ts";
 import type { ClaimedExecution } from "./queries.ts";
 import { recordStanding, standingRules } from "./subject-queries.ts";
@@ -31,26 +31,20 @@ export async function withLateStanding(execution: ClaimedExecution, deps: LateSt
   if (!connection?.source.adapter.standing) return execution;
   const standing = await deps.standings.find(connection, project, author);
   if (standing === "unknown") return execution;
-  const refusal = execution.is_released ? null : await refusalOf(execution, { ...author, standing }, deps);
+  const refusal = execution.is_released ? null : await lateRefusal(execution, { ...author, standing }, deps);
   if (refusal !== null) throw new HoldExecution({ reason: refusal, until: null, waitsFor: releaseByOperator, isQuiet: true });
   await recordStanding(deps.sql, execution, standing);
   return { ...execution, origin: { ...origin, author: { ...author, standing } } };
 }
 
 /** Why an event of this author starts nothing; `null` if it may start runs. */
-async function refusalOf(
-  execution: ClaimedExecution,
-  { name, id, standing }: EventAuthor,
-  deps: LateStandingDeps,
-): Promise<string | null> {
-  if (standing === "owner") return null;
-  const policy = deps.policies.of(execution.agent_id, projectKeyOf(execution)).trigger_min_standing;
+async function lateRefusal(execution: ClaimedExecution, author: EventAuthor, deps: LateStandingDeps): Promise<string | null> {
+  if (author.standing === "owner") return null;
+  const { value, level } = deps.policies.of(execution.agent_id, projectKeyOf(execution)).trigger_min_standing;
   const rules = await standingRules(deps.sql, execution);
-  const authorStanding = `${name ?? id ?? "the author"} has the standing ${standing}`;
   // An operator's replay ignores the policy's limits on authors, as at the gate.
-  if (!rules.is_replay && isBelow(standing, policy.value))
-    return `${authorStanding}, and ${limitName("trigger_min_standing", policy.level)} requires at least ${policy.value}`;
+  const byPolicy = rules.is_replay ? null : standingRefusal(author, value, limitName("trigger_min_standing", level));
   const required = requiredStandings.find((one) => one === rules.min_standing);
-  if (!required || !isBelow(standing, required)) return null;
-  return `${authorStanding}, and the mapping of ${execution.canonical_trigger} to ${execution.task_id} requires at least ${required}`;
+  const mapping = `the mapping of ${execution.canonical_trigger} to ${execution.task_id}`;
+  return byPolicy ?? (required ? standingRefusal(author, required, mapping) : null);
 }

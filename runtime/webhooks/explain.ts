@@ -11,6 +11,7 @@ import { type BoundOperation, handle } from "../platform/operation.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
+import { isBelow } from "../policy/standing.ts";
 import { subjectKey } from "../subject-names/subject-key.ts";
 import { type Candidate, commandIn, type DecisionDeps, decisionOf, missingTask } from "./decide.ts";
 import { authorKey } from "./ending-queries.ts";
@@ -159,7 +160,7 @@ async function explainTask({ mapping, input }: Candidate, incoming: IncomingEven
   const { source, event } = incoming;
   const { subject, author = null } = event;
   const { windowSeconds } = deps.loops;
-  const isStranger = author?.standing === "contributor" || author?.standing === "none";
+  const isStranger = author !== null && isBelow(author.standing, "collaborator");
   const limited = {
     source,
     agentId: agent_id,

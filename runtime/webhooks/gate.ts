@@ -2,7 +2,7 @@ import type { EffectivePolicy, RequiredStanding } from "@signalbox/schema/policy
 import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
 import type { TaskMapping } from "../mappings/queries.ts";
 import { limitName } from "../policy/settings.ts";
-import { isBelow } from "../policy/standing.ts";
+import { authorName, standingRefusal } from "../policy/standing.ts";
 import { labelsIn } from "./conditions.ts";
 import { isMentioned } from "./mentioned.ts";
 
@@ -47,7 +47,7 @@ function authorVerdicts({ event, policy }: GateInput): Verdict[] {
   if (author && (author.kind === "bot" || author.kind === "app")) {
     const passes = isNamed(author, event.actor, bots.value);
     const place = limitName("trigger_allowed_bots", bots.level);
-    const reason = `${nameOf(author)} is ${author.kind === "bot" ? "a bot" : "an app"}, and ${place} ${passes ? "names" : "does not name"} it`;
+    const reason = `${authorName(author)} is ${author.kind === "bot" ? "a bot" : "an app"}, and ${place} ${passes ? "names" : "does not name"} it`;
     verdicts.push({ check: "bots", passes, reason });
   }
   if (standing.value !== "none") {
@@ -92,21 +92,13 @@ function conditionVerdicts({ event, payload, mapping }: GateInput): Verdict[] {
 
 function standingVerdict(author: EventAuthor | null, requiredStanding: RequiredStanding, place: string) {
   const standing = author?.standing ?? "unknown";
-  const authorName = author ? nameOf(author) : "the author";
+  const name = authorName(author);
   if (standing === "unknown")
-    return {
-      passes: true,
-      reason: `the standing of ${authorName} is unknown, so ${requiredStanding} in ${place} does not apply`,
-    };
-  if (isBelow(standing, requiredStanding))
-    return {
-      passes: false,
-      reason: `${authorName} has the standing ${standing}, and ${place} requires at least ${requiredStanding}`,
-    };
-  return { passes: true, reason: `${authorName} has the standing ${standing}, which meets ${requiredStanding} in ${place}` };
+    return { passes: true, reason: `the standing of ${name} is unknown, so ${requiredStanding} in ${place} does not apply` };
+  const refusal = author && standingRefusal(author, requiredStanding, place);
+  if (refusal) return { passes: false, reason: refusal };
+  return { passes: true, reason: `${name} has the standing ${standing}, which meets ${requiredStanding} in ${place}` };
 }
-
-const nameOf = ({ name, id }: EventAuthor): string => name ?? id ?? "the author";
 
 /** GitHub's name is `dependabot[bot]`, but people write `dependabot`. */
 const bare = (login: string): string => login.toLowerCase().replace(/\[bot\]$/, "");
