@@ -2,6 +2,7 @@ import type { Policy } from "@signalbox/schema/policy";
 import type { Prices } from "../budgets/prices.ts";
 import { cancelReservation, type Exceeded, reserve, reserveReleased } from "../budgets/queries.ts";
 import type { ChatRequest } from "../llm/chat-messages.ts";
+import { estimateTokens } from "../llm/usage.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { sleep } from "../platform/retry.ts";
 import { type Policies, projectKeyOf } from "../policy/policies.ts";
@@ -58,8 +59,7 @@ export interface BudgetDeps {
 
 /** Error of a tool call that the write budget refused. */
 const noMoreWrites = "This write was not carried out: ";
-/** Estimates: characters per token, and tokens of an answer. */
-const charactersPerToken = 4;
+/** Estimated tokens of an answer. */
 const answerTokens = 500;
 
 export function runBudget(
@@ -109,8 +109,9 @@ export function runBudget(
     },
     reserve: async (request, signal) => {
       if (!hasWindows()) return;
-      const tokens = Math.ceil(JSON.stringify(request.messages).length / charactersPerToken) + answerTokens;
-      const usd = prices.of(request.model, tokens - answerTokens, answerTokens) ?? 0;
+      const promptTokens = estimateTokens(JSON.stringify(request.messages));
+      const tokens = promptTokens + answerTokens;
+      const usd = prices.of(request.model, promptTokens, answerTokens) ?? 0;
       if (execution.is_released) {
         await reserveReleased(sql, settings, reservation(tokens, usd));
         isReserved = true;

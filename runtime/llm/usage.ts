@@ -33,9 +33,10 @@ export function withEstimates(answer: ChatAnswer, { messages, tools }: ChatReque
   const calls = answer.toolCalls.map((call) => call.name + call.arguments).join("");
   return {
     ...answer,
-    promptTokens: promptTokens || estimate(JSON.stringify([messages, tools])),
-    completionTokens: completionTokens || estimate(answer.content + (answer.refusal ?? "") + calls),
+    promptTokens: promptTokens || estimateTokens(JSON.stringify([messages, tools])),
+    completionTokens: completionTokens || estimateTokens(answer.content + (answer.refusal ?? "") + calls),
   };
 }
 
-const estimate = (text: string): number => Math.ceil(text.length / charactersPerToken);
+/** About how many tokens a text has. */
+export const estimateTokens = (text: string): number => Math.ceil(text.length / charactersPerToken);
