@@ -8,7 +8,7 @@ import { Failure, maxRetryMs } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { projectKeyOf } from "../policy/policies.ts";
 import { type Approval, isApproved } from "./approval.ts";
-import { isLiving, writeLiving } from "./living-comment/write-living.ts";
+import { isLiving, type LivingWrite, writeLiving } from "./living-comment/write-living.ts";
 import type { ClaimedExecution } from "./queries.ts";
 import type { Run, RunDeps } from "./run-context.ts";
 import type { StepRow } from "./steps/rows.ts";
@@ -126,13 +126,23 @@ async function sendAnswer(
         resumed,
       );
     }
-    const edit = { sql: deps.sql, connection, post, key, isAnswer: true, executionId: execution.id, agentId: step.agent_id };
-    const onLost = () => {
-      isInDoubt = true;
+    const answer: LivingWrite = {
+      sql: deps.sql,
+      connection,
+      subject: execution.subject ?? "",
+      agentId: step.agent_id,
+      executionId: execution.id,
+      key,
+      content: () => post,
+      post,
+      isAnswer: true,
+      windowMs: limits.windowMs,
+      onLost: () => {
+        isInDoubt = true;
+      },
     };
-    const at = { ...edit, subject: execution.subject ?? "", content: () => post, windowMs: limits.windowMs, onLost };
     // `writeLiving` looks for earlier writes itself.
-    const deliver = async () => (await inTime(until, (context) => writeLiving(at, context.signal))) ?? noComment;
+    const deliver = async () => (await inTime(until, (context) => writeLiving(answer, context.signal))) ?? noComment;
     return reconcile(undefined, deliver, signal, false);
   };
   const target = connectionTarget(execution.source, connection.id, "write");

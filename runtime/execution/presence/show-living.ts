@@ -54,9 +54,17 @@ export async function showLiving(
   };
   const digest = sha256Of(text).slice(0, 12);
   const key = `${sign.execution_id}.p${sign.version}.${digest}`;
-  const at = { sql, connection, subject, post, agentId: sign.agent_id, executionId: sign.execution_id };
-  const content = (found: LivingComment) => contentOf(sign, post, found, { connection, sql });
-  const write = { ...at, key, content, windowMs: windowMsOf(leaseSeconds) };
+  const write = {
+    sql,
+    connection,
+    subject,
+    agentId: sign.agent_id,
+    executionId: sign.execution_id,
+    key,
+    content: (found: LivingComment) => contentOf(sign, post, found, { connection, sql }),
+    post,
+    windowMs: windowMsOf(leaseSeconds),
+  };
   // It was shown, and an earlier write may still arrive.
   if (!goesOn && sign.looks !== null && text === sign.shown) {
     const looks = sign.looks + 1;

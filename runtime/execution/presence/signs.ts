@@ -53,8 +53,7 @@ interface PresenceOptions {
 
 /** How long a run takes before its issue shows that an agent works on it. */
 const quietMs = 3_000;
-/** Lease of a sign. */
-const leaseSeconds = 30;
+const signLeaseSeconds = 30;
 /** Maximum number of signs that one replica updates at the same time. */
 const concurrency = 4;
 const callMs = 60_000;
@@ -64,8 +63,8 @@ const recheckMs = 300_000;
 const maxAttempts = 4;
 /** A check for late writes has more: after an outage, late writes are most likely. */
 const maxRecheckAttempts = 20;
-const retryMs = 2_000;
-const maxRetryMs = 120_000;
+/** The first and the longest pause between two tries, in milliseconds. */
+const retryMs = { first: 2_000, longest: 120_000 };
 
 /** Shows progress signs: reactions to the text that triggered a run, or living comments. Errors here never fail a run. */
 export function startPresence(options: PresenceOptions): Presence & Pick<Loop, "stop"> {
@@ -75,11 +74,11 @@ export function startPresence(options: PresenceOptions): Presence & Pick<Loop, "
     sql,
     rows: signRows,
     concurrency,
-    leaseSeconds,
+    leaseSeconds: signLeaseSeconds,
     sweepMs,
     log,
     prepare: () => beginSignsOfConnected(sql, quietMs / 1000),
-    claim: (lease) => claimSign(sql, lease, leaseSeconds),
+    claim: (lease) => claimSign(sql, lease, signLeaseSeconds),
     handle: (sign, leaseLost, stopSignal) => carryOut(sign, AbortSignal.any([leaseLost, stopSignal]), options),
   });
   bus.on("cancel", worker.wake);
@@ -137,7 +136,7 @@ async function carryOut(sign: Sign, signal: AbortSignal, options: PresenceOption
     const isRecheck = sign.looks !== null;
     const mayRetry = retryable || isRecheck || unavailableCause(error) !== null;
     const again = signal.aborted || (mayRetry && sign.attempts < (isRecheck ? maxRecheckAttempts : maxAttempts));
-    const wait = signal.aborted ? 0 : Math.min(maxRetryMs, Math.max(retryMs * 2 ** sign.attempts, retryAfterMs));
+    const wait = signal.aborted ? 0 : Math.min(retryMs.longest, Math.max(retryMs.first * 2 ** sign.attempts, retryAfterMs));
     await (again ? postponeSign(sql, sign, wait) : finishSign(sql, sign)).catch((second) =>
       log.warn("failed to record the progress shown on an issue", { execution_id: sign.execution_id, error: second }),
     );
