@@ -114,8 +114,8 @@ export class OpenStreams {
       const released = await queries.releaseStream(sql, streamId, agent.agentId);
       // Runs first, so that no execution is offered to an agent that has disconnected.
       if (agent.streams.size === 0) {
-        const told = this.#untilClose(this.#publish("streams").catch(onLate));
-        if (isAnnounced) await told;
+        const announcement = this.#untilClose(this.#publish("streams").catch(onLate));
+        if (isAnnounced) await announcement;
       }
       if (released) await this.#publish("queue").catch(onLate);
     } catch (error) {

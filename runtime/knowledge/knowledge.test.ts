@@ -9,7 +9,7 @@ import { openEgressAllowlist } from "./egress-allowlist.ts";
 import { changeOf } from "./ingest.ts";
 import { claimJob, type Job, jobRows, listJobs, openDueJobs, openJob, postponeJob } from "./job-queries.ts";
 import { findSource, updateSource } from "./queries.ts";
-import { startRunner } from "./runner.ts";
+import { startSyncs } from "./runner.ts";
 import { PageMap } from "./test-map.ts";
 
 let door: Door;
@@ -34,7 +34,7 @@ beforeEach(async () => {
 /** Runs the open jobs to their end, or until `until` returns true. */
 async function run(until: (job: Job) => boolean = ({ status }) => status === "succeeded" || status === "failed"): Promise<Job> {
   const bus = await openBus(door.database, noLog);
-  const runner = startRunner({
+  const runner = startSyncs({
     sql: door.sql,
     bus,
     log: noLog,

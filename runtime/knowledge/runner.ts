@@ -38,7 +38,7 @@ const firstWaitMs = 5_000;
 const maxWaitMs = 3_600_000;
 
 /** Runs the jobs of knowledge sources, each on one replica at a time. */
-export function startRunner(options: RunnerOptions): { stop(): Promise<void> } {
+export function startSyncs(options: RunnerOptions): { stop(): Promise<void> } {
   const { sql, bus, log, leaseSeconds, sweepMs, everyMinutes } = options;
   const worker = startLeasedWork({
     name: "a sync",

@@ -63,4 +63,4 @@ export const isEncryptionKey = (text: string): boolean =>
  * A value of a template that was not replaced, such as `$API_KEY`, `${API_KEY}` or `<your-key>`: anyone can guess it. A real secret may
  * contain these characters, so only a whole value counts, and after `$` only a name in capitals.
  */
-export const isPlaceholder = (text: string): boolean => /^(?:\$[A-Z_][A-Z0-9_]*|\$\{.*\}|<[^<>]*>)$/.test(text);
+export const isTemplateValue = (text: string): boolean => /^(?:\$[A-Z_][A-Z0-9_]*|\$\{.*\}|<[^<>]*>)$/.test(text);

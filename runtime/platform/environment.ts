@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import type { z } from "zod";
-import { isPlaceholder } from "./config-values.ts";
+import { isTemplateValue } from "./config-values.ts";
 import { messageOf } from "./error-text.ts";
 import { issueText } from "./issue-text.ts";
 import { isSecretSetting, isSecretVariable } from "./secret-names.ts";
@@ -46,7 +46,7 @@ export function parse<S extends z.ZodObject>(schema: S, values: Readonly<Record<
     if (values[name] === "") flaws.set(name, "contains only spaces");
     else if (
       isSecretSetting(name) &&
-      isPlaceholder(values[name] ?? "") &&
+      isTemplateValue(values[name] ?? "") &&
       !parsed.error?.issues.some(({ path }) => path[0] === name)
     )
       flaws.set(name, "is a placeholder that was not replaced");

@@ -17,7 +17,7 @@ interface SchedulerOptions extends PollDeps {
 const concurrency = 4;
 
 /** Polls due sources, each on one replica. A source remains due if a stop interrupts its poll. */
-export function startScheduler(options: SchedulerOptions): Loop {
+export function startPolls(options: SchedulerOptions): Loop {
   const { sql, log, leaseSeconds } = options;
   return startLeasedWork({
     name: "a poll",

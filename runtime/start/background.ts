@@ -1,8 +1,8 @@
-import { startRunner } from "../knowledge/runner.ts";
+import { startSyncs } from "../knowledge/runner.ts";
 import type { Memory } from "../memory/open.ts";
 import { startIntake } from "../message-queues/intake.ts";
 import { startRelay } from "../message-queues/relay.ts";
-import { startScheduler } from "../poll-sources/scheduler.ts";
+import { startPolls } from "../poll-sources/scheduler.ts";
 import { startRetention } from "../retention/run.ts";
 import type { Core } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
@@ -17,8 +17,8 @@ export function startBackground(core: Core, plugins: Plugins, memory: Memory, { 
   if (config.SIGNALBOX_ROLE === "api") return null;
   const { host, connections, egress, changed } = plugins;
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
-  const polls = startScheduler({ sql, receiver, log, connectionBySlug: connections.bySlug, leaseSeconds, warn });
-  const syncs = startRunner({
+  const polls = startPolls({ sql, receiver, log, connectionBySlug: connections.bySlug, leaseSeconds, warn });
+  const syncs = startSyncs({
     sql,
     bus,
     log,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { address, integer, isEncryptionKey, isPlaceholder, items, list, networks, yesNo } from "../config-values.ts";
+import { address, integer, isEncryptionKey, isTemplateValue, items, list, networks, yesNo } from "../config-values.ts";
 import { logLevels } from "../log.ts";
 
 /** Addresses, storage, access and observability of the service. */
@@ -56,7 +56,7 @@ export const service = {
     )
     // A placeholder that was not replaced is a key that anyone can guess; the other characters cannot be sent in a header.
     .refine(
-      (keys) => keys.every((key) => /^(?!\$\{)[!-~]+$/.test(key) && !isPlaceholder(key)),
+      (keys) => keys.every((key) => /^(?!\$\{)[!-~]+$/.test(key) && !isTemplateValue(key)),
       "contains a key with a space or a character that is not ASCII, or a placeholder; create one with: openssl rand -hex 32",
     )
     .default([])

@@ -54,7 +54,7 @@ export function keepSessions(
   const open = new Map<ServerHttp2Session, Use>();
   const sockets = new Set<Socket>();
   const unansweredPings = new WeakSet<ServerHttp2Session>();
-  const excessSockets = new WeakSet<Stream>();
+  const excessStreams = new WeakSet<Stream>();
   const sessionsEnd = Promise.withResolvers<void>();
   let ending = false;
   const endIfUnused = () => {
@@ -106,7 +106,7 @@ export function keepSessions(
       use.calls++;
       if (isKeyed) use.keyed.calls.add(stream);
       const isWatch = path === watchPath;
-      if (isWatch && ++use.watches > maxWatches) excessSockets.add(stream);
+      if (isWatch && ++use.watches > maxWatches) excessStreams.add(stream);
       stream.once("close", () => {
         if (isWatch) use.watches--;
         use.calls--;
@@ -140,7 +140,7 @@ export function keepSessions(
   return {
     open,
     /** Whether a call is one of too many of its connection. */
-    isExcess: (stream: Stream): boolean => excessSockets.has(stream),
+    isExcess: (stream: Stream): boolean => excessStreams.has(stream),
     whenEnded() {
       ending = true;
       endIfUnused();
