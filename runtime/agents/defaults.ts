@@ -1,4 +1,4 @@
-/** The five default agents of the specification. */
+/** The five default agents. */
 export const defaultAgents = [
   {
     id: "pm_default",

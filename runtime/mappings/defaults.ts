@@ -17,7 +17,7 @@ const row = (
   canonical_trigger,
 });
 
-/** The triggers that the specification names. */
+/** The triggers that every installation has, even if no mapping names them. */
 export const builtInTriggers = [
   ...["issue.created", "issue.updated", "issue.closed", "issue.commented"],
   ...["pr.opened", "pr.updated", "pr.closed", "pr.merged", "pr.reviewed", "deployment.completed"],
@@ -26,7 +26,7 @@ export const builtInTriggers = [
 /** Sources whose events have no action: their event names say what happened. */
 export const sourcesWithoutActions: ReadonlySet<string> = new Set(["gamma", "delta"]);
 
-/** The default source event mappings of the specification. */
+/** The default source event mappings. */
 export const defaultSourceMappings = [
   row("alpha", "issues", "opened", "issue.created"),
   row("alpha", "issues", "closed", "issue.closed"),

@@ -7,7 +7,7 @@ const task = (id: string, name: string, actor_id: string, description: string, a
   required_capabilities: [] as string[],
 });
 
-/** The nine default tasks of the specification. */
+/** The nine default tasks. */
 export const defaultTasks = [
   task(
     "triage_initial_intent",

@@ -28,7 +28,7 @@ function tool(provider: string, name: string, description: string, parameters: N
   return { provider, name, description, category: "issue_tracker", parameters, endpoint: null };
 }
 
-/** The fourteen tools of the specification. */
+/** The fourteen default tools. */
 export const defaultTools: readonly NewTool[] = [
   ...["alpha", "beta", "gamma", "delta"].flatMap((provider) => [
     addComment(provider),

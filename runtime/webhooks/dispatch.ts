@@ -47,6 +47,7 @@ export interface DispatcherOptions extends DecisionDeps {
   readonly log: Pick<Log, "info" | "warn">;
 }
 
+/** Stores events with the executions that they start, and carries out their commands. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #storeWebhook: Store;

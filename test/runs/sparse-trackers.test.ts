@@ -11,7 +11,7 @@ import { plainScript } from "../harness/world.ts";
 const issue = "11111111-1111-4111-8111-111111111111";
 const project = "22222222-2222-4222-8222-222222222222";
 
-/** The created issue of each source with the members that the specification names, and the path of its comments. */
+/** A webhook of each source about a new issue, with the fewest members that it needs, and the path of the comments on the issue. */
 const created = {
   alpha: {
     headers: { "x-alpha-event": "issues" },

@@ -1,10 +1,6 @@
 import { retryOnDeadlock } from "./retry-on-deadlock.ts";
 import { isUnavailable } from "./unavailable.ts";
 
-/**
- * Collects the items that arrive during a write into the next one: one statement and one commit for many callers. A single caller
- * waits only for its own write. A write that a deadlock rolled back is repeated, so it must be one statement or one transaction.
- */
 interface BatchOptions<T> {
   /** Maximum number of items in one write. */
   readonly maxItems: number;
@@ -22,6 +18,10 @@ const slowMs = 500;
 /** Maximum time for which other writes are delayed after one of them got no answer, in milliseconds. */
 const maxWaitMs = 2_000;
 
+/**
+ * Collects the items that arrive during a write into the next one: one statement and one commit for many callers. A single caller
+ * waits only for its own write. A write that a deadlock rolled back is repeated, so it must be one statement or one transaction.
+ */
 export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: BatchOptions<T>): (item: T) => Promise<R> {
   interface Waiting {
     item: T;

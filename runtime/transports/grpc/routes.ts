@@ -82,7 +82,7 @@ function authenticate(rpc: Rpc, context: GrpcContext, call: HandlerContext): Pro
   return context.authenticate(authorization === null ? { address } : { authorization, address }, rpc.op.scope);
 }
 
-/** The same for a stream: waits for the next output or the abort, whichever comes first, then lets the handler clean up. */
+/** Passes outputs on until the signal is aborted, then throws its reason. Lets the source of the outputs clean up. */
 export async function* untilAborted<T>(outputs: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = outputs[Symbol.asyncIterator]();
   let open = true;

@@ -21,7 +21,7 @@ function eventOf(file: string): string {
   return found ? name.replace(...found) : name;
 }
 
-/** The default mappings of the specification. */
+/** The default mappings. */
 const triggers: Readonly<Record<string, string>> = {
   "issues/opened": "issue.created",
   "issues/closed": "issue.closed",

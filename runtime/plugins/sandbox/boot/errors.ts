@@ -22,7 +22,7 @@ export class HostError extends Error {
   }
 }
 
-/** An error before `setup`: why the host cannot load the plugin. */
+/** An error that the boot itself reports: why the host cannot load the plugin, or why a call failed. */
 export class BootError extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
