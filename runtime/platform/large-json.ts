@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { problem } from "@signalbox/schema/problem";
 import { type JsonFault, readJson } from "./json.ts";
 import { siblingFile } from "./sibling-file.ts";
@@ -40,7 +41,11 @@ export function createLargeJson(): LargeJson {
     const answer = await worker.ask({ bytes }).catch((cause) => {
       throw problem("unavailable", "The body could not be parsed: it needs too much memory or time.", { retryAfter: 5, cause });
     });
-    return "text" in answer ? { value: JSON.parse(answer.text) } : answer;
+    if (!("text" in answer)) return answer;
+    const value: unknown = JSON.parse(answer.text);
+    // What follows would be added to the time in which no other request is served.
+    await nextTurn();
+    return { value };
   };
   return {
     parse: (bytes) => (bytes.byteLength <= smallBytes ? readJson(bytes) : parseInThread(bytes)),

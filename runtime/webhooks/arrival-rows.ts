@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { isPacked } from "../platform/packing/packed.ts";
 import type { Arrival } from "./arrival.ts";
 import { authorKey } from "./ending-queries.ts";
@@ -27,7 +28,7 @@ export function eventRows(arrivals: readonly Arrival[]) {
     const bytes = Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength);
     if (isPacked(bytes)) return { ...event, body: undefined, packed: bytes.toString("base64") };
     const body = bytes.toString();
-    const [body_at, body_bytes] = [end, Buffer.byteLength(body)];
+    const [body_at, body_bytes] = [end, isUtf8(bytes) ? bytes.byteLength : Buffer.byteLength(body)];
     bodies.push(body);
     end += body_bytes;
     return { ...event, body: undefined, body_at, body_bytes };

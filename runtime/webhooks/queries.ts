@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { findOwn } from "../own-writes/queries.ts";
 import { firstLockKeys } from "../platform/database/advisory-lock.ts";
 import type { Fragment, Queryable } from "../platform/database/client.ts";
@@ -14,6 +15,8 @@ export interface ArrivalLimits {
   readonly replayHours: number;
   readonly loops: LoopLimits;
 }
+/** Size of a large body. */
+const largeBytes = 1 << 20;
 const noLimits: ArrivalLimits = { replayHours: 0, loops: { windowSeconds: 0, cooldownSeconds: 0 } };
 
 /**
@@ -37,9 +40,12 @@ export async function insertArrivals(
   const ending = endingOf(sql, arrivals);
   const isNew = sql`${bodyCopies.isNew} and ${hookCopies.isNew}`;
   const starting = startingOf(sql, arrivals, loops);
+  const inserted = insertEvents(sql, ordered, { isNew, ownReason: own.reason });
+  // Otherwise no other request would be served while large bodies are written for the statement and then for the socket.
+  if (arrivals.some(({ event }) => event.body.byteLength > largeBytes)) await nextTurn();
   const rows = await sql<StoredEvent[]>`
     with ${bodyCopies.noted} ${hookCopies.noted} ${own.found} stored as (
-      ${insertEvents(sql, ordered, { isNew, ownReason: own.reason })}
+      ${inserted}
     ) ${starting.use} ${ending.use}
     select id, outcome, reason, ${ending.cancelled} as cancelled, ${starting.held} as held from stored`;
   return new Map(rows.map((row) => [row.id, row]));

@@ -1,5 +1,6 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpBindings } from "@hono/node-server";
 import { problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
@@ -10,6 +11,9 @@ import { type Answer, onceFinished } from "./pipelining.ts";
  * together. Milliseconds.
  */
 const [bodyMs, spreadMs] = [30_000, 1_000];
+
+/** Size of a body that is joined in a turn of the event loop of its own, in bytes. */
+const largeBytes = 1 << 20;
 
 /** Maximum number of bodies that arrive at the same time. Each takes about 30 KB, even if few bytes have arrived. */
 const maxArriving = 4_000;
@@ -173,7 +177,11 @@ async function collect(
   // A small body usually arrives together with the headers. Then it is read without a timer and without waiting for each part.
   const isWhole = stream instanceof IncomingMessage && readAvailable(stream, take, () => declared === `${size}`);
   if (!isWhole) for await (const chunk of inTime(keptOpen(stream), budget)) take(chunk);
-  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size);
+  if (chunks.length === 1) return chunks[0] as Uint8Array;
+  const body = Buffer.concat(chunks, size);
+  // Joining and then hashing many megabytes at once would delay other requests.
+  if (size > largeBytes) await nextTurn();
+  return body;
 }
 
 /**
