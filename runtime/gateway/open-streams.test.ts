@@ -23,10 +23,10 @@ afterAll(() => door?.close());
 
 test("a stream that could not be announced is dropped, and the next one is served", async () => {
   const bus = await openBus(door.database, noLog);
-  let told = 0;
+  let announced = 0;
   bus.on("streams", () => {
-    told++;
-    if (told === 1) throw new Error("the database went away");
+    announced++;
+    if (announced === 1) throw new Error("the database went away");
   });
   const streams = new OpenStreams({ sql: door.sql, bus, log: noLog, leaseSeconds: 30, keys: [] });
   const abort = new AbortController();
@@ -39,7 +39,7 @@ test("a stream that could not be announced is dropped, and the next one is serve
   abort.abort();
   expect(await next).toMatchObject({ done: true });
   // After the first stream, its end, the second, and its end: each was the agent's only one.
-  expect(told).toBe(4);
+  expect(announced).toBe(4);
   await streams.close();
   await bus.close();
 });
@@ -85,8 +85,8 @@ test("a stream that could not be announced does not wait until its end is announ
 
 test("an agent whose first streams begin at the same moment is announced", async () => {
   const bus = await openBus(door.database, noLog);
-  let told = 0;
-  bus.on("streams", () => void told++);
+  let announced = 0;
+  bus.on("streams", () => void announced++);
   // The database answers both in one turn.
   const stored: ((rows: []) => void)[] = [];
   const store = (done: (rows: []) => void) => {
@@ -97,7 +97,7 @@ test("an agent whose first streams begin at the same moment is announced", async
   const streams = new OpenStreams({ sql: tag as unknown as Sql, bus, log: noLog, leaseSeconds: 30, keys: [] });
   const abort = new AbortController();
   const next = [1, 2].map(() => streams.receive(session, 1, abort.signal)[Symbol.asyncIterator]().next());
-  await expect.poll(() => told, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => announced, { timeout: 10_000 }).toBe(1);
   abort.abort();
   await Promise.all(next);
   await streams.close();

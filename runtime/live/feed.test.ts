@@ -72,15 +72,15 @@ test("200 streams need as many reads of the database as two", async () => {
 });
 
 test("an error of the database ends all streams, and the next stream reads again", async () => {
-  let isAway = true;
+  let isDown = true;
   const { sql } = database(() => {
-    if (isAway) throw new Error("no connection");
+    if (isDown) throw new Error("no connection");
     return [];
   });
   const feed = new LiveFeed(sql);
   const streams = [feed.open(), feed.open()];
   for (const stream of streams) await expect(stream.waitUntilBegun(signal)).rejects.toThrow("no connection");
-  isAway = false;
+  isDown = false;
   const next = feed.open();
   expect(await next.waitUntilBegun(signal)).toBe(true);
   feed.close(next);
