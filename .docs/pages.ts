@@ -21,7 +21,7 @@ export const sections: readonly Section[] = [
       "plugins/README.md",
       ...connectors(),
       "runtime/llm/README.md",
-      ...readmes("runtime", ["poll-sources", "webhook-mappings", "memory", "knowledge"]),
+      ...readmes("runtime", ["integrations", "poll-sources", "webhook-mappings", "memory", "knowledge"]),
     ],
   },
   { title: "Trust", pages: [guide("trust"), "SECURITY.md"] },
