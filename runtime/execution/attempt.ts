@@ -85,7 +85,7 @@ async function runOpened(run: Run, deps: AttemptDeps): Promise<AttemptOutcome> {
     const outcome = await runExecution(run, deps);
     if (outcome.kind === "postponed") {
       attempts.inc({ outcome: "postponed" });
-      deps.log.info("execution queued again, because others on its issue come first or its project is paused");
+      deps.log.info("execution queued again, because others on its issue come first or its project or agent is paused");
       return { kind: "recorded", isDone: false };
     }
     if (outcome.kind === "offered") await announceOffer(execution, outcome.to, deps);

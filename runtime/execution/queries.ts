@@ -1,6 +1,5 @@
 import type { Policy } from "@signalbox/schema/policy";
 import type { EventAuthor } from "@signalbox/sdk";
-import { lockKeys } from "../platform/database/advisory-lock.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { messageOf } from "../platform/error-text.ts";
 import { unpack } from "../platform/packing/packed.ts";
@@ -161,32 +160,3 @@ export async function withdrawLateOffer(sql: Sql, id: string, agentId: string): 
       and not exists (select from agent_streams where agent_id = ${agentId} and expires_at > now())`;
   return count > 0;
 }
-
-/**
- * Chooses the agent with the most of the required capabilities. Ties go to the agent with the fewest running executions, those
- * that wait for a connected agent included, then to the least recently used. Choices are made and recorded one at a time, so that
- * tied agents share executions that start together. Returns `undefined` if no agent has any of the capabilities.
- */
-export const chooseAgent = (sql: Sql, execution: ClaimedExecution, required: readonly string[]): Promise<string | undefined> =>
-  sql.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(${lockKeys.agentChoice})`;
-    const [row] = await tx<{ id: string }[]>`
-      with able as (
-        select agent_id as id, count(*) as score from agent_capabilities where capability = any(${required as string[]}) group by agent_id
-      ), busy as (
-        select agent_id as id, count(*) as running from task_executions
-        where agent_id is not null and id <> ${execution.id} and (state = 'running' or (state = 'queued' and offered_to is not null))
-        group by agent_id
-      ), chosen as (
-        select a.id from agents a join able using (id) left join busy using (id)
-        order by able.score desc, coalesce(busy.running, 0), a.last_used_at nulls first, a.id
-        limit 1
-      ), used as (
-        update agents set last_used_at = clock_timestamp() where id in (select id from chosen)
-      ), assigned as (
-        update task_executions set agent_id = (select id from chosen)
-        where id = ${execution.id} and lease = ${execution.lease} and exists (select 1 from chosen)
-      )
-      select id from chosen`;
-    return row?.id;
-  });

@@ -25,6 +25,8 @@ export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps 
   readonly policies: Pick<Policies, "of" | "during">;
   readonly outbox: Outbox;
   readonly breakers: Pick<Breakers, "guard" | "executionSucceeded">;
+  /** When replies to our own writes are a loop, and for how long it is held, in seconds. */
+  readonly loops: { readonly windowSeconds: number; readonly cooldownSeconds: number };
   /** How long a proposal can be approved, in milliseconds; `null`: without limit. */
   readonly approvalTtlMs: number | null;
   /** Looks up facts about an issue that the payload of its event does not contain. */
@@ -34,7 +36,7 @@ export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps 
 
 /**
  * `offered`: to the connected agent with this id, instead of the LLM. `postponed`: queued again, because other executions
- * of its issue come first or its project is paused.
+ * of its issue come first or its project or agent is paused.
  */
 export type RunOutcome = { readonly kind: "done" | "postponed" } | { readonly kind: "offered"; readonly to: string };
 

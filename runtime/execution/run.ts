@@ -11,12 +11,14 @@ import { subjectKey } from "../subject-names/subject-key.ts";
 import type { Task } from "../tasks/queries.ts";
 import { approvalOf, isApproved, isOpen, waitingFor } from "./approval.ts";
 import { runBudget } from "./budget.ts";
+import { requireLimitsOf } from "./chosen-agent.ts";
+import { chooseAgent } from "./chosen-agent-queries.ts";
 import type { Conversation } from "./conversation.ts";
 import { converse } from "./converse.ts";
 import { withLateStanding } from "./late-standing.ts";
 import { postAnswer } from "./post.ts";
 import { systemPrompt, taskPrompt } from "./prompt.ts";
-import { type ClaimedExecution, chooseAgent } from "./queries.ts";
+import type { ClaimedExecution } from "./queries.ts";
 import type { Run, RunDeps, RunOutcome } from "./run-context.ts";
 import type { Plan } from "./step-log.ts";
 import type { Patch, StepRow } from "./steps/rows.ts";
@@ -115,8 +117,12 @@ function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDep
 const withSubject = (execution: ClaimedExecution, about: SubjectDetails | null | undefined): ClaimedExecution =>
   about?.subject ? { ...execution, ...about.subject, subject: subjectKey(execution.source, about.subject) } : execution;
 
-/** The task and the agent that runs it; `null`: its fallback prompt runs. A replay may name another agent and another prompt. */
-async function actorOf(execution: ClaimedExecution, { sql, lookup }: RunDeps): Promise<{ task: Task; agent: Agent | null }> {
+/**
+ * The task and the agent that runs it; `null`: its fallback prompt runs. A replay may name another agent and another prompt. Returns
+ * `null` if the agent is paused: the execution is queued again.
+ */
+async function actorOf(execution: ClaimedExecution, deps: RunDeps): Promise<{ task: Task; agent: Agent | null } | null> {
+  const { sql, lookup } = deps;
   const { agent_id, prompt } = execution.overrides ?? {};
   // The agent of the claim is usually the agent that runs, so it is read together with the task.
   const [task, claimed] = await Promise.all([
@@ -126,7 +132,9 @@ async function actorOf(execution: ClaimedExecution, { sql, lookup }: RunDeps): P
   if (!task) throw new Failure(`The task "${execution.task_id}" no longer exists.`, { retryable: false });
   const required = agent_id === undefined ? task.required_capabilities : [];
   const matched = required.length > 0 ? await chooseAgent(sql, execution, required) : undefined;
-  const id = agent_id ?? matched ?? task.actor_id;
+  if (matched?.is_paused) return null;
+  if (matched) await requireLimitsOf(matched.id, execution, deps);
+  const id = agent_id ?? matched?.id ?? task.actor_id;
   const agent = (claimed && claimed.id === id ? claimed : await lookup.agent(id, null)) ?? null;
   if (!agent && !task.actor_fallback?.trim())
     throw new Failure(`The agent "${id}" does not exist, and the task "${task.id}" has no actor_fallback.`, { retryable: false });
@@ -134,9 +142,14 @@ async function actorOf(execution: ClaimedExecution, { sql, lookup }: RunDeps): P
   return { task: { ...task, actor_fallback: prompt }, agent: agent && { ...agent, prompt } };
 }
 
-/** `null`: the execution is queued again, because others come first on the issue that was looked up, or its project is paused. */
+/**
+ * `null`: the execution is queued again, because others come first on the issue that was looked up, or its project or agent is
+ * paused.
+ */
 async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan | null> {
-  const { task, agent } = await actorOf(execution, deps);
+  const actor = await actorOf(execution, deps);
+  if (actor === null) return null;
+  const { task, agent } = actor;
   const agent_id = agent?.id ?? null;
   const connection = deps.connectionFor(execution.source, execution, agent_id);
   const [memories, about] = await Promise.all([

@@ -26,6 +26,12 @@ export const retriesOf = ({ config }: Core) => ({
   retryDelaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS,
 });
 
+/** How long work is held: a loop, and proposals that wait for approval. */
+const holdsOf = ({ config }: Core) => ({
+  loops: { windowSeconds: config.LOOP_WINDOW_SECONDS, cooldownSeconds: config.LOOP_COOLDOWN_SECONDS },
+  approvalTtlMs: config.APPROVAL_TTL_DAYS === 0 ? null : Math.min(config.APPROVAL_TTL_DAYS, 36_500) * 86_400_000,
+});
+
 /** Lets other replicas claim executions. Events that arrive while a message is sent share the next one. */
 export function wakeOthersOf({ log, bus }: Core): () => void {
   const publish = async (all: null[]) => {
@@ -77,7 +83,7 @@ export async function startQueue(core: Core, { connections, standings }: Plugins
     workers,
     wakeOthers: wakeOthersOf(core),
     presence,
-    approvalTtlMs: config.APPROVAL_TTL_DAYS === 0 ? null : Math.min(config.APPROVAL_TTL_DAYS, 36_500) * 86_400_000,
+    ...holdsOf(core),
     connectionFor,
     standings,
     leaseSeconds,

@@ -1,0 +1,93 @@
+import { lockKeys } from "../platform/database/advisory-lock.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { ClaimedExecution } from "./queries.ts";
+
+/** The agent that was chosen for an execution. */
+interface ChosenAgent {
+  readonly id: string;
+  /** It is paused, so the execution is queued again, and waits until the agent is resumed. */
+  readonly is_paused: boolean;
+}
+
+/**
+ * Chooses the agent with the most of the required capabilities. Ties go to agents that are not paused, then to the agent with the
+ * fewest running executions, those that wait for a connected agent included, then to the least recently used. Choices are made and
+ * recorded one at a time, so that tied agents share executions that start together. Returns `undefined` if no agent has any of the
+ * capabilities.
+ */
+export const chooseAgent = (
+  sql: Sql,
+  { id, lease, attempts }: Pick<ClaimedExecution, "id" | "lease" | "attempts">,
+  required: readonly string[],
+): Promise<ChosenAgent | undefined> =>
+  sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(${lockKeys.agentChoice})`;
+    const [chosen] = await tx<ChosenAgent[]>`
+      with able as (
+        select agent_id as id, count(*) as score from agent_capabilities where capability = any(${required as string[]}) group by agent_id
+      ), busy as (
+        select agent_id as id, count(*) as running from task_executions
+        where agent_id is not null and id <> ${id} and (state = 'running' or (state = 'queued' and offered_to is not null))
+        group by agent_id
+      ), chosen as (
+        select a.id, p.id is not null as is_paused from agents a join able using (id) left join busy using (id)
+        left join pauses p on p.scope = 'agent' and p.id = a.id
+        order by able.score desc, is_paused, coalesce(busy.running, 0), a.last_used_at nulls first, a.id
+        limit 1
+      ), used as (
+        update agents set last_used_at = clock_timestamp() where id in (select id from chosen where not is_paused)
+      ), assigned as (
+        update task_executions e set agent_id = c.id, state = case when c.is_paused then 'queued' else e.state end,
+          lease = case when not c.is_paused then e.lease end, lease_expires_at = case when not c.is_paused then e.lease_expires_at end
+        from chosen c where e.id = ${id} and e.lease = ${lease}
+      )
+      select id, is_paused from chosen`;
+    if (chosen?.is_paused)
+      await tx`
+        update execution_history set detail = 'its agent is paused'
+        where execution_id = ${id} and event = 'execution.interrupted' and attempts = ${attempts} and detail is null`;
+    return chosen;
+  });
+
+/** What the limits of an agent are compared with. */
+interface LimitedUse {
+  /** Number of consecutive events on the issue that answer our writes. */
+  readonly hops: number;
+  readonly is_replay: boolean;
+  /** Budgets of the agent that are used up, the one that lasts longest first. */
+  readonly exceeded: readonly { readonly member: string; readonly reason: string; readonly until: string }[];
+}
+
+/** Budgets of an agent that the claim of an execution could not judge; absent: not set by the agent. */
+export interface AgentBudgets {
+  readonly issue_runs_per_hour?: number;
+  readonly issue_tokens_per_day?: number;
+  readonly author_runs_per_hour?: number;
+}
+
+/** The runs of this hour include the execution itself if it began in it. See `0046_budgets.sql`. */
+export async function readLimitedUse(sql: Sql, { id }: Pick<ClaimedExecution, "id">, budgets: AgentBudgets): Promise<LimitedUse> {
+  const [row] = await sql<[LimitedUse]>`
+    with execution as (
+      select x.*, (x.started_at >= date_trunc('hour', now(), 'UTC'))::int as own, e.replay_of is not null as is_replay
+      from task_executions x left join webhook_events e on e.id = x.event_id where x.id = ${id}
+    ), used as (
+      select m.member, m.used, (${JSON.stringify(budgets)}::text::jsonb ->> m.member)::float8 as value, m.until
+      from execution x left join budget_usage i on i.scope = 'issue ' || x.subject
+      left join budget_usage w on w.scope = 'author ' || x.author and x.author_standing in ('contributor', 'none')
+      cross join lateral (values
+        ('issue_runs_per_hour', case when i.hour = date_trunc('hour', now(), 'UTC') then i.hour_runs - x.own end,
+          date_trunc('hour', now(), 'UTC') + interval '1 hour'),
+        ('issue_tokens_per_day', case when i.day = date_trunc('day', now(), 'UTC') then i.day_tokens end,
+          date_trunc('day', now(), 'UTC') + interval '1 day'),
+        ('author_runs_per_hour', case when w.hour = date_trunc('hour', now(), 'UTC') then w.hour_runs - x.own end,
+          date_trunc('hour', now(), 'UTC') + interval '1 hour')
+      ) m (member, used, until)
+    )
+    select coalesce(x.hop, 0) as hops, x.is_replay, (
+      select coalesce(json_agg(json_build_object('member', u.member, 'until', u.until,
+        'reason', budget_reason(u.member, u.used, u.value, 'agent', u.until)) order by u.until desc), '[]')
+      from used u where u.value > 0 and u.used >= u.value
+    ) as exceeded from execution x`;
+  return row;
+}
