@@ -8,15 +8,18 @@ type Standing = EventAuthor["standing"];
 /** The standing of accounts in projects, for payloads that do not contain it. */
 export interface Standings {
   /**
-   * Returns the known standing. If it is unknown or old, requests it from the platform, so that a later call gets the answer.
-   * Never waits.
+   * Returns the known standing. If it is unknown or old, requests it from the platform, so that a later call gets the answer. An old
+   * standing still restricts its account, but permits nothing: it is `unknown`, because the account may have lost it. Never waits.
    */
   of(connection: Connection, project: string, author: EventAuthor): Standing;
-  /** The same, but if no standing is known yet, waits a few seconds for the platform's answer. Never rejects. */
+  /** The same, but an old standing never counts. */
+  recent(connection: Connection, project: string, author: EventAuthor): Standing;
+  /** As `recent`, but waits a few seconds for the platform's answer. Never rejects. */
   find(connection: Connection, project: string, author: EventAuthor): Promise<Standing>;
   close(): void;
 }
 
+/** How long an answer counts as recent. */
 const freshMs = 10 * 60_000;
 /** Wait after a failure, in milliseconds. */
 const retryMs = 60_000;
@@ -29,6 +32,8 @@ const maxWaitMs = 5_000;
 
 interface CachedStanding {
   standing: Standing;
+  /** Until then, the standing is recent. */
+  recentUntil: number;
   /** The current request, or the last one. */
   request?: Promise<void>;
   /** Until then, no further request is sent. */
@@ -46,7 +51,8 @@ export function createStandings(log: Log): Standings {
     const { cache } = account;
     const before = cache.get(key);
     // Prevents a second request meanwhile.
-    const entry: CachedStanding = { standing: before?.standing ?? "unknown", validUntil: Date.now() + freshMs };
+    const { standing, recentUntil } = before ?? { standing: "unknown", recentUntil: 0 };
+    const entry: CachedStanding = { standing, recentUntil, validUntil: Date.now() + freshMs };
     if (cache.size >= maxKnown) cache.delete(cache.keys().next().value as string);
     cache.set(key, entry);
     account.pendingLookups += 1;
@@ -54,6 +60,7 @@ export function createStandings(log: Log): Standings {
       const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]);
       const call = { signal, connection: connection.settings, key: "standing" };
       entry.standing = (await connection.source.adapter.standing?.({ project, author }, call)) ?? "unknown";
+      entry.recentUntil = Date.now() + freshMs;
     } catch (error) {
       entry.validUntil = Date.now() + retryMs;
       if (!stop.signal.aborted)
@@ -76,17 +83,25 @@ export function createStandings(log: Log): Standings {
     if (entry) entry.request = request;
     return entry;
   };
+  const hasSlot = ({ pendingLookups }: Account) => pendingLookups < maxAsking;
   return {
-    of: (connection, project, author) =>
-      author.standing === "unknown"
-        ? (lookUp(connection, project, author, ({ pendingLookups }) => pendingLookups < maxAsking)?.standing ?? "unknown")
-        : author.standing,
+    of: (connection, project, author) => {
+      if (author.standing !== "unknown") return author.standing;
+      const entry = lookUp(connection, project, author, hasSlot);
+      return entry && isStranger(entry.standing) ? entry.standing : recentOf(entry);
+    },
+    recent: (connection, project, author) =>
+      author.standing === "unknown" ? recentOf(lookUp(connection, project, author, hasSlot)) : author.standing,
     find: async (connection, project, author) => {
       if (author.standing !== "unknown") return author.standing;
       const entry = lookUp(connection, project, author, () => true);
-      if (entry?.standing === "unknown" && entry.request) await raceTimeout(entry.request, maxWaitMs, undefined);
-      return entry?.standing ?? "unknown";
+      if (recentOf(entry) === "unknown" && entry?.request) await raceTimeout(entry.request, maxWaitMs, undefined);
+      return recentOf(entry);
     },
     close: () => stop.abort(),
   };
 }
+
+const recentOf = (entry: CachedStanding | undefined): Standing =>
+  entry && entry.recentUntil > Date.now() ? entry.standing : "unknown";
+const isStranger = (standing: Standing): boolean => standing === "contributor" || standing === "none";

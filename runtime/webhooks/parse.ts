@@ -3,6 +3,7 @@ import type { Evaluator } from "../platform/evaluator.ts";
 import type { Log } from "../platform/log.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
+import { commandOf, needsStanding } from "./command.ts";
 import { extractEvent } from "./extract-event.ts";
 import type { MappingRules, PathRule } from "./mapping-rules.ts";
 import { callSandboxed, PluginUnavailable } from "./plugin-unavailable.ts";
@@ -31,11 +32,16 @@ export async function parseBySource(
   return { source: connection.source.name, event: withStanding(event, connection, options.standings), ...reason };
 }
 
-/** Adds the author's standing from an earlier look-up, if the payload does not contain it. */
+/**
+ * Adds the author's standing from an earlier look-up, if the payload does not contain it. A decision on proposals needs a recent one:
+ * without it, the decision waits for the platform.
+ */
 function withStanding(event: SourceEvent, connection: Connection, standings: Standings): SourceEvent {
   const { author, subject } = event;
   if (!author || !subject || author.standing !== "unknown") return event;
-  const standing = standings.of(connection, subject.project, author);
+  const command = commandOf(event);
+  const of = command && needsStanding(command, author) ? standings.recent : standings.of;
+  const standing = of(connection, subject.project, author);
   return standing === "unknown" ? event : { ...event, author: { ...author, standing } };
 }
 
