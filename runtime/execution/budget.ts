@@ -103,7 +103,7 @@ export function runBudget(
       );
     },
     exhaustedWriteLimit: (log, isWrite) => {
-      const writes = log.steps.filter((step) => step.kind === "tool" && wasCarriedOut(step) && isWrite(step.name ?? ""));
+      const writes = log.steps.filter((step) => step.kind === "tool" && countsAsWrite(step) && isWrite(step.name ?? ""));
       const limit = exceededLimit("run_writes", writes.length);
       return limit && `${noMoreWrites}the run has made its ${limit}.`;
     },
@@ -138,7 +138,8 @@ export function runBudget(
 
 const nouns = { run_tokens: "tokens", run_seconds: "seconds", run_writes: "writes" } as const;
 
-const wasCarriedOut = ({ state }: StepRow): boolean => state === "succeeded" || state === "dry_run";
+/** A proposal counts too: once it is approved, it is written. */
+const countsAsWrite = ({ state }: StepRow): boolean => state === "succeeded" || state === "dry_run" || state === "proposed";
 
 /** The request for an answer of a run that is cut short. */
 export const lastRequest = (limit: string): string =>

@@ -55,3 +55,17 @@ test("a run whose author may no longer write calls no tools that write", async (
 test("a lower budget ends a run that exceeds it", async () => {
   expect(await changeDuringRun({ run_writes: 1 }, "succeeded")).toEqual({ error: null, texts: ["Answer", "Note 1"] });
 });
+
+test("proposals count as writes, so a run proposes no more than it may write", async () => {
+  expect(await changeDuringRun({ staged: true, run_writes: 1 }, "waiting")).toEqual({ error: null, texts: [] });
+  const { body: found } = await world.service.get<{ id: string }[]>(`/api/task-executions?subject=${repo}%23${issue}`);
+  const { body } = await world.service.get<{
+    result: string;
+    proposals: { kind: string; parameters: { body: string } | null }[];
+  }>(`/api/task-executions/${found[0]?.id}`);
+  expect(body.result).toMatch(/^Answer.*cut short.*1 write \(run_writes in the policy of the agent\)/s);
+  expect(body.proposals.map(({ kind, parameters }) => [kind, parameters?.body])).toEqual([
+    ["tool", "Note 1"],
+    ["comment", undefined],
+  ]);
+});
