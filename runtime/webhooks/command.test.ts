@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { commandNames, commandOf, commandRefusal, readCommand } from "./command.ts";
+import { firstIdOf, newId } from "../platform/ids.ts";
+import { commandNames, commandOf, commandPlace, commandRefusal, readCommand } from "./command.ts";
+import { openedEvent } from "./test-event.ts";
 
 test("a command begins a comment, alone or with arguments on its line", () => {
   expect(readCommand("/stop")).toEqual({ name: "stop", rest: "" });
@@ -37,4 +39,20 @@ test("who may use commands", () => {
   const event = { subject: { project: "a/b", issue: "1" }, comment_text: "/stop" } as never;
   expect(commandOf({ ...(event as object), author: author("none", "bot") } as never)).toBeNull();
   expect(commandOf(event)).toEqual({ name: "stop", rest: "" });
+});
+
+test("a command that was polled, or read later than it arrived, concerns what its author can have known; a /stop everything", () => {
+  const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
+  const before = (name: "approve" | "stop", more: object = {}) =>
+    commandPlace({ ...openedEvent({ id: newId() }), ...more }, { name }).before;
+  expect(before("approve")).toBeNull();
+  expect(before("approve", { occurred_at: ago(90_000) })).toBeNull();
+  expect(before("approve", { polled: true, occurred_at: ago(1_000) })).toBeNull();
+  const isBefore = (limit: string | null, ms: number) =>
+    expect(Math.abs(Date.parse(String(limit)) - Date.now() + ms)).toBeLessThan(5_000);
+  isBefore(before("approve", { polled: true, occurred_at: ago(90_000) }), 80_000);
+  isBefore(before("approve", { id: firstIdOf(Date.now() - 90_000) }), 80_000);
+  isBefore(before("approve", { received_at: ago(30_000), id: firstIdOf(Date.now() - 30_000) }), 30_000);
+  expect(before("stop", { polled: true, occurred_at: ago(90_000), id: firstIdOf(Date.now() - 90_000) })).toBeNull();
+  isBefore(before("stop", { received_at: ago(30_000) }), 30_000);
 });

@@ -1,6 +1,6 @@
 import type { EventAuthor, SourceEvent, Subject } from "@signalbox/sdk";
 import type { Queryable } from "../platform/database/client.ts";
-import { isUuid } from "../platform/ids.ts";
+import { isUuid, timeOfId } from "../platform/ids.ts";
 import { isBelow } from "../policy/standing.ts";
 import { namesOf, unknownProject } from "../subject-names/subject-key.ts";
 import type { NewEvent } from "./arrival.ts";
@@ -23,7 +23,8 @@ export interface CommandPlace {
   readonly by: string;
   readonly reach: Reach;
   /**
-   * Time until which what it concerns was created; `null`: now. A command that waited concerns only what its author can have known.
+   * Time until which what it concerns was created; `null`: now. A command that waited or was polled concerns only what its author can
+   * have known.
    */
   readonly before: string | null;
 }
@@ -37,23 +38,45 @@ type Reach = string | null;
 
 /** What a command needs of its stored event. */
 export interface CommandEvent
-  extends Pick<NewEvent, "id" | "source" | "slug" | "subject" | "actor" | "author" | "comment" | "reason"> {
+  extends Pick<
+    NewEvent,
+    "id" | "source" | "slug" | "subject" | "actor" | "author" | "comment" | "reason" | "polled" | "occurred_at"
+  > {
   /** When it was stored, if the command waited since then. */
   readonly received_at?: string;
 }
 
 /** The place of a stored event's command. `alias`: another name of its subject, under which executions may be stored. */
-export const commandPlace = (
-  { id, source, slug, subject, actor, author, received_at }: CommandEvent,
-  alias: string | null = null,
-): CommandPlace => ({
-  event_id: id,
-  subjects: [...(subject === null ? [] : namesOf(subject)), ...(alias === null ? [] : [alias])],
-  // The path of an integration's webhook is its id.
-  reach: isUuid(slug) ? slug : null,
-  before: received_at ?? null,
-  by: `${source}:${author?.name ?? actor ?? "someone"}`,
-});
+export const commandPlace = (event: CommandEvent, { name }: Pick<Command, "name">, alias: string | null = null): CommandPlace => {
+  const { id, source, slug, subject, actor, author, received_at } = event;
+  return {
+    event_id: id,
+    subjects: [...(subject === null ? [] : namesOf(subject)), ...(alias === null ? [] : [alias])],
+    // The path of an integration's webhook is its id.
+    reach: isUuid(slug) ? slug : null,
+    before: name === "stop" ? (received_at ?? null) : knownUntil(event),
+    by: `${source}:${author?.name ?? actor ?? "someone"}`,
+  };
+};
+
+/**
+ * How much a person may be ahead of what is stored, in milliseconds: the clocks of platforms and replicas differ, and platforms round
+ * times to seconds.
+ */
+const toleranceMs = 10_000;
+
+/**
+ * The time until which its author can have known what a command concerns; `null`: now. A command arrives later than it was written if it
+ * was polled, and is read later than it arrived if it waited or its plugin was unavailable. A `/stop` does not depend on it.
+ */
+function knownUntil({ id, polled, occurred_at, received_at }: CommandEvent): string | null {
+  const now = Date.now();
+  const arrivedAt = timeOfId(id) + toleranceMs;
+  const writtenAt = polled && occurred_at !== null ? Date.parse(occurred_at) + toleranceMs : arrivedAt;
+  const storedAt = received_at === undefined ? now : Date.parse(received_at);
+  const until = Math.min(arrivedAt, writtenAt, storedAt);
+  return until < now ? new Date(until).toISOString() : null;
+}
 
 /** The outcome of a command. */
 export interface Effect {

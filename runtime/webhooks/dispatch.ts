@@ -197,7 +197,7 @@ async function storeCommand(
       const refused = await discard(tx, event.id, alreadyCarriedOut(command, earlier));
       return { arrival, stored: { ...stored, ...refused }, effect: null };
     }
-    const effect = await carryOut(tx, command, commandPlace(event));
+    const effect = await carryOut(tx, command, commandPlace(event, command));
     await setEffect(tx, event.id, isById ? stoppedById(effect) : effect);
     if (isById) await insertPending(tx, event, command, effect);
     return { arrival, stored, effect, waits: isById };

@@ -60,7 +60,7 @@ export function decideLate(sql: Sql, pending: PendingCommand, found: LookedUp, c
       return null;
     }
     const alias = named.subject === event.subject ? null : event.subject;
-    const effect = await carryOut(tx, command, commandPlace(named, alias));
+    const effect = await carryOut(tx, command, commandPlace(named, command, alias));
     await setEffect(tx, id, effect);
     return effect;
   });
@@ -91,7 +91,7 @@ export function stopByName(
       await setReason(tx, id, first.summary);
       return noMore;
     }
-    const effect = await carryOut(tx, command, commandPlace(named));
+    const effect = await carryOut(tx, command, commandPlace(named, command));
     const more = effect.cancelled.length;
     const both = more === 0 ? first.summary : `${first.summary}, and ${more} more once its issue was looked up`;
     await setReason(tx, id, first.cancelled.length === 0 ? effect.summary : both);

@@ -46,7 +46,7 @@ export async function claimPending(sql: Sql, lease: string, leaseSeconds: number
     from due join webhook_events e on e.id = due.event_id
     where p.event_id = due.event_id
     returning p.event_id, p.lease, p.attempts, p.name, p.rest, p.first_effect as first,
-      e.source, e.slug, e.subject, e.actor, e.author, e.comment, e.reason, e.received_at`;
+      e.source, e.slug, e.subject, e.actor, e.author, e.comment, e.reason, e.polled, e.occurred_at, e.received_at`;
   if (!row) return undefined;
   const { event_id, lease: own, attempts, name, rest, first, ...event } = row;
   return { event_id, lease: own, attempts, command: { name, rest }, first, event: { id: event_id, ...event } };

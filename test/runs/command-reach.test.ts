@@ -104,6 +104,51 @@ test("webhooks of an integration permit only what they started, and stop everyth
   await reaches(next, "succeeded");
 });
 
+test("a decision that two webhooks report reaches what each of them may decide", {
+  timeout: 60_000,
+}, async () => {
+  const credentials = { token, api_url: world.tracker.url, webhook_secret: secret };
+  const stored = { source: "alpha", name: "Both", credentials };
+  const { id: slug } = (await world.service.post<{ id: string }>("/api/integrations", stored)).body;
+  const number = ++last;
+  const mine = await propose(number);
+  const hook = (id: string) => ({ headers: { "x-github-hook-id": id } });
+  const approval = comment(number, "/approve");
+  const { body: first } = await world.service.webhook(approval, { slug, secret, ...hook("1") });
+  expect((await eventOf(first.event_id)).reason).toMatch(/: proposals of 0 executions approved; skipped 1 execution/);
+  const { body: second } = await world.service.webhook(approval, hook("2"));
+  expect((await eventOf(second.event_id)).reason).toMatch(/: proposals of 1 execution approved$/);
+  await reaches(mine, "succeeded");
+  const { body: third } = await world.service.webhook(approval, hook("3"));
+  expect(third).toEqual({ event_id: second.event_id, status: "duplicate" });
+});
+
+test("a decision that is polled concerns only what was proposed before it was written", { timeout: 60_000 }, async () => {
+  const polled = { source: "alpha", project_id: repo, interval_minutes: 60, enabled: false };
+  const { body: source } = await world.service.post<{ id: number }>("/api/poll-sources", polled);
+  const poll = async () => expect((await world.service.post(`/api/poll-sources/${source.id}/poll`)).status).toBe(200);
+  const number = ++last;
+  const write = (text: string, ageMs: number) => {
+    const createdAt = new Date(Date.now() - ageMs).toISOString();
+    Object.assign(world.tracker.comment(repo, number, text, "octo"), { createdAt });
+  };
+  world.tracker.createIssue({ repo, number, title: "Login fails", createdAt: "2020-01-01T00:00:00Z" });
+  for (const text of ["/approve", "/reject too early"]) write(text, 60_000);
+  const first = await propose(number);
+  await poll();
+  const { body: events } = await world.service.get<{ reason: string }[]>(`/api/webhook-events?subject=${repo}%23${number}`);
+  expect(events.map(({ reason }) => reason)).toEqual(
+    expect.arrayContaining([
+      "/approve by alpha:octo: proposals of 0 executions approved",
+      "/reject by alpha:octo: proposals of 0 executions rejected",
+    ]),
+  );
+  expect((await executions(first)).map(({ state }) => state)).toEqual(["waiting"]);
+  write("/approve", 0);
+  await poll();
+  await reaches(first, "succeeded");
+});
+
 test("a close from any webhook ends what others started", { timeout: 60_000 }, async () => {
   const credentials = { token, api_url: world.tracker.url, webhook_secret: secret };
   const stored = { source: "alpha", name: "Closer", credentials };
