@@ -97,13 +97,17 @@ export function newestText(
 
 const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_-]/u.test(character);
 
+/** Names are compared without regard to case. A letter with an accent can be one character or two, which look the same. */
+export const comparable = (name: string): string => name.normalize("NFC").toLowerCase();
+
 /**
  * Whether a text mentions `@name`, ignoring case, and not as a part of a longer name. Underscores around it can be emphasis:
  * `_@name_`.
  */
 export function mentions(text: string, mention: string): boolean {
-  const name = mention.replace(/^@?/, "@").toLowerCase();
-  const lower = text.toLowerCase();
+  const name = comparable(mention.replace(/^@?/, "@"));
+  // A name of ASCII characters is the same in all texts.
+  const lower = /^[ -~]*$/.test(name) ? text.toLowerCase() : comparable(text);
   for (let at = lower.indexOf(name); at !== -1; at = lower.indexOf(name, at + 1)) {
     let [before, after] = [at - 1, at + name.length];
     while (lower[before] === "_") before--;

@@ -82,6 +82,19 @@ test("a payload without labels does not say that the issue has none", () => {
   );
 });
 
+test("a letter with an accent is one character or two, in labels and in mentions", () => {
+  const [one, two] = ["Caf\u00e9", "cafe\u0301"];
+  for (const [required, written] of [
+    [one, two],
+    [two, one],
+  ] as const) {
+    const payload = { issue: { labels: [{ name: written }] } };
+    expect(refusalOf({ ...given(null, {}, {}, { label: required }), payload })).toBeNull();
+    expect(mentions(`Hello @${written}!`, required)).toBe(true);
+    expect(mentions(`Hello @${written}s!`, required)).toBe(false);
+  }
+});
+
 test("a mention is a whole word; labels are found wherever a platform puts them", () => {
   for (const text of ["@bot", "hey @Bot, go", "(@bot)", "@bots and @bot.", "_@bot_ look", "_ask @bot_"])
     expect(mentions(text, "bot")).toBe(true);

@@ -2,7 +2,7 @@ import type { EffectivePolicy } from "@signalbox/schema/policy";
 import type { Json, SourceEvent } from "@signalbox/sdk";
 import type { TaskMapping } from "../mappings/queries.ts";
 import { type AuthorVerdict, authorVerdicts, standingVerdict } from "../policy/author-rules.ts";
-import { labelsIn } from "./conditions.ts";
+import { comparable, labelsIn } from "./conditions.ts";
 import { isMentioned } from "./mentioned.ts";
 
 /** The result of one rule about one task of an event, in words. */
@@ -57,7 +57,7 @@ function conditionVerdicts({ event, payload, mapping }: GateInput): Verdict[] {
   }
   if (label) {
     const { names, isKnown } = labelsIn(payload);
-    const passes = names.some((one) => one.toLowerCase() === label.toLowerCase());
+    const passes = names.some((one) => comparable(one) === comparable(label));
     const no = isKnown
       ? `the issue does not have the label "${label}"`
       : `the payload contains no labels, so it does not have the label "${label}"`;

@@ -192,6 +192,11 @@ test("conditions of a mapping are listed and checked, and refusals have a reason
   expect(await reasonOf(comment("APP-4", template, ["agent"]))).toMatch(/does not mention @signalbox/);
   expect(await stored(comment("APP-5", `@signalbox ${template}`, ["agent"]))).toMatchObject({ outcome: "dispatched" });
   expect(await reasonOf(comment("APP-3", "Hello @signalbox!", ["other"]))).toMatch(/does not have the label "agent"/);
+  await service.post("/api/tasks", { id: "accent", name: "Accent", description: "x", actor_id: "pm_default" });
+  const [one, two] = ["caf\u00e9", "cafe\u0301"];
+  const accent = { ...mapping, task_id: "accent", conditions: { mention: `@${one}`, label: one } };
+  expect((await service.post("/api/tasks/triggers", accent)).status).toBe(201);
+  expect(await stored(comment("APP-6", `Hello @${two}!`, [two]))).toMatchObject({ executions: [{ task_id: "accent" }] });
   const unsaid = [
     "Run `@signalbox go`.",
     "```\n@signalbox\n```",
