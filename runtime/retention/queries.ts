@@ -57,7 +57,8 @@ export async function removeTranscripts(sql: Sql, after: string | null, before: 
     with page as materialized (
       select id from task_executions where id > ${after ?? first}::uuid and id < ${firstIdOf(before)}::uuid order by id limit ${limit}
     ), removed as (
-      update task_executions e set content = '', packed_content = null, result = null, packed_result = null, answer_step = null, transcript_removed_at = now()
+      update task_executions e set content = '', packed_content = null, changes = '{}', result = null, packed_result = null, answer_step = null,
+        transcript_removed_at = now()
       from page p where e.id = p.id and e.transcript_removed_at is null and not (${isOpen(sql)})
       returning e.id
     ), steps as (

@@ -58,7 +58,10 @@ describe("retention", () => {
       [null, 0],
     ]);
     const before = (await door.get("/api/usage?group_by=month")).body;
+    await sql`update task_executions set changes = '{title: Crash → Crash at start}'`;
     await run();
+    const withChanges = await sql<{ id: string }[]>`select id from task_executions where changes <> '{}'`;
+    expect(withChanges.map(({ id }) => id).sort()).toEqual([held, recent, waiting].sort());
     const kept = await sql<{ id: string; body: boolean; title: boolean; text: boolean | null; steps: number }[]>`
       select e.id, e.body_removed_at is null as body, e.title is not null as title, x.transcript_removed_at is null as text,
         (select count(*) from execution_steps s where s.execution_id = x.id) as steps
