@@ -25,9 +25,14 @@ export async function exitCodeOf<T>(command: (terminal: Terminal) => Promise<T>,
   }
 }
 
+/** For example a file that is missing or may not be read. */
+const isSystemError = (error: unknown): error is Error =>
+  error instanceof Error && "syscall" in error && /^E[A-Z0-9]+$/.test(String((error as NodeJS.ErrnoException).code));
+
 /** The error message; its stack is added only if the error is unexpected. */
 function plain(error: unknown): string {
   if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
-  if (error instanceof StartError || error instanceof RequestError || error instanceof Problem) return error.message;
+  if (isSystemError(error) || error instanceof StartError || error instanceof RequestError || error instanceof Problem)
+    return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

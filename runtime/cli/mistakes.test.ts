@@ -1,4 +1,5 @@
-import { createServer } from "node:http";
+import { readFile } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { get as getStatus } from "@signalbox/schema/status";
 import { afterEach, expect, test, vi } from "vitest";
@@ -17,7 +18,7 @@ async function errorOf(code: number, words: readonly string[]): Promise<string> 
     err: (line: string) => {
       text += line;
     },
-    read: async () => "",
+    read: (from: string) => readFile(from.slice(1), "utf8"),
     interactive: false,
     columns: 80,
   };
@@ -75,4 +76,77 @@ test("a service that accepts a request and never answers is named as frozen", as
   );
   server.closeAllConnections();
   server.close();
+});
+
+/** A server that answers every request in the same way, and the requests that it received. */
+async function serverThat(answer: RequestListener) {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    answer(request, response);
+  }).listen(0, "127.0.0.1");
+  await vi.waitFor(() => expect(server.listening).toBe(true));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const close = async () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { url, requests, [Symbol.asyncDispose]: close };
+}
+
+const everyKind = [
+  ["status"],
+  ["doctor"],
+  ["why", "acme/webshop#42"],
+  ["pause", "--reason", "night"],
+  ["agents", "seed"],
+  ["agents", "delete", "reviewer"],
+  ["plugin", "list"],
+  ["tail"],
+];
+
+test.each(everyKind.map((words) => [words]))("%j: a redirect is named and not followed", async (words) => {
+  // As a proxy that redirects http to https: fetch would repeat a POST as a GET, which changes nothing.
+  await using other = await serverThat((_, response) => response.setHeader("content-type", "application/json").end("[]"));
+  await using proxy = await serverThat(({ url }, response) =>
+    response.writeHead(301, { location: `${other.url}/base${url}` }).end(),
+  );
+  vi.stubEnv("SIGNALBOX_URL", proxy.url);
+  const error = await errorOf(1, words);
+  expect(error).toContain(`${proxy.url} redirects to ${other.url}/base/api/`);
+  expect(error).toContain(`so nothing was done. Set SIGNALBOX_URL to ${other.url}/base.\n`);
+  expect(other.requests).toEqual([]);
+});
+
+test("a redirect to a login page is named without its query", async () => {
+  await using proxy = await serverThat((_, response) => response.writeHead(302, { location: "/login?state=secret" }).end());
+  vi.stubEnv("SIGNALBOX_URL", proxy.url);
+  expect(await errorOf(1, ["status"])).toBe(
+    `${proxy.url} redirects to ${proxy.url}/login, so nothing was done. Set SIGNALBOX_URL to a URL at which the service itself answers.\n`,
+  );
+});
+
+test.each(everyKind.map((words) => [words]))("%j: the answer of another program is named in one line", async (words) => {
+  await using page = await serverThat((_, response) => response.setHeader("content-type", "text/html").end("<p>Log in</p>"));
+  vi.stubEnv("SIGNALBOX_URL", page.url);
+  const error = await errorOf(1, words);
+  expect(error.replace("Following all executions. Press Ctrl-C to stop.\n", "")).toBe(
+    `The answer of ${page.url} is not from Signalbox. Set SIGNALBOX_URL to a URL at which the service itself answers.\n`,
+  );
+});
+
+test("an answer that is cut off is named in one line", async () => {
+  await using broken = await serverThat((_, response) => {
+    response.writeHead(200, { "content-type": "application/json", "content-length": "100" }).write('[{"id"');
+    setTimeout(() => response.destroy(), 20);
+  });
+  vi.stubEnv("SIGNALBOX_URL", broken.url);
+  expect(await errorOf(1, ["agents", "list"])).toBe(
+    `The connection to ${broken.url} was closed before the end of the response.\n`,
+  );
+});
+
+test("a file that cannot be read is named in one line", async () => {
+  const words = ["agents", "create", "--json", "@no-such-file"];
+  expect(await errorOf(1, words)).toBe("ENOENT: no such file or directory, open 'no-such-file'\n");
 });

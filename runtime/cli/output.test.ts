@@ -152,7 +152,9 @@ describe("no answer of a service controls the terminal", () => {
   const terminal = { read: async () => "", interactive: true, columns: 80 };
   const stream = `data: ${JSON.stringify({ execution_id: "x", execution })}\n\n`;
   const server = setupServer(
-    http.get(`${url}/api/task-executions/:id/events`, () => new HttpResponse(stream)),
+    http.get(`${url}/api/task-executions/:id/events`, () => {
+      return new HttpResponse(stream, { headers: { "content-type": "text/event-stream" } });
+    }),
     http.get(`${url}/api/agents/refused`, () => HttpResponse.json({ error: evil }, { status: 400 })),
     http.get(`${url}/api/agents/page`, () => new HttpResponse(evil, { status: 502 })),
     http.get(`${url}/*`, ({ request }) => HttpResponse.json(answers[new URL(request.url).pathname] ?? [])),

@@ -91,21 +91,55 @@ async function exchange(
   write: (text: string) => void,
 ): Promise<Answer> {
   const response = await send(op, input, service);
+  if (response.status >= 300 && response.status < 400) throw redirected(response, op, input, service.url);
   if (!response.ok) throw new RequestError(await complaint(response), response.status);
+  const noValue = { value: undefined, total: null };
+  if (response.status === 204) return noValue;
   const total = response.headers.get("x-total-count");
-  if (/json/.test(response.headers.get("content-type") ?? "")) {
-    return { value: await response.json(), total, nextCursor: response.headers.get("x-next-cursor") };
-  }
+  const type = response.headers.get("content-type") ?? "";
+  if (/json/.test(type))
+    return { value: await jsonOf(response, service.url), total, nextCursor: response.headers.get("x-next-cursor") };
+  if (op.serverSentEvents === null || !type.startsWith("text/event-stream")) throw notSignalbox(service.url);
   for await (const text of textsOf(response, service.url)) write(text);
-  return { value: undefined, total: null };
+  return noValue;
 }
+
+/** Not followed: `fetch` would send a POST again as a GET, without its body, and would not send the API key to another origin. */
+function redirected(response: Response, op: Operation, input: Readonly<Record<string, unknown>>, url: string): RequestError {
+  const target = URL.parse(response.headers.get("location") ?? "", response.url);
+  // Its query may contain a secret.
+  const address = target === null ? "" : `${target.origin}${target.pathname}`;
+  const path = pathOf(op, input);
+  const remedy = address.endsWith(path)
+    ? `Set SIGNALBOX_URL to ${address.slice(0, -path.length)}`
+    : "Set SIGNALBOX_URL to a URL at which the service itself answers";
+  return new RequestError(`${url} redirects to ${address || "no valid URL"}, so nothing was done. ${remedy}.`, response.status);
+}
+
+/** For example the login page of a proxy. */
+const notSignalbox = (url: string): RequestError =>
+  new RequestError(`The answer of ${url} is not from Signalbox. Set SIGNALBOX_URL to a URL at which the service itself answers.`);
+
+async function jsonOf(response: Response, url: string): Promise<unknown> {
+  const text = await response.text().catch(() => {
+    throw incomplete(url);
+  });
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw notSignalbox(url);
+  }
+}
+
+const incomplete = (url: string): IncompleteResponse =>
+  new IncompleteResponse(`The connection to ${url} was closed before the end of the response.`);
 
 async function* textsOf({ body }: Response, url: string): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   try {
     for await (const chunk of body ?? []) yield decoder.decode(chunk, { stream: true });
   } catch {
-    throw new IncompleteResponse(`The connection to ${url} was closed before the end of the response.`);
+    throw incomplete(url);
   }
 }
 
@@ -114,16 +148,15 @@ async function send(
   input: Readonly<Record<string, unknown>>,
   { url, apiKey, lastEventId, late }: Exchange,
 ): Promise<Response> {
-  const { method, path } = httpRoute(op);
+  const { method } = httpRoute(op);
   const places = placesOf(op);
-  const filledPath = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(input[name])));
   const query = new URLSearchParams(
     places.query.filter((name) => input[name] !== undefined).map((name) => [name, String(input[name])]),
   );
   const body = Object.fromEntries(Object.entries(input).filter(([name]) => places.body.includes(name)));
   const sendsBody = places.body.length > 0 && (places.bodyNeeded || Object.keys(body).length > 0);
   try {
-    return await fetch(`${url.replace(/\/+$/, "")}${filledPath}${query.size > 0 ? `?${query}` : ""}`, {
+    return await fetch(`${url.replace(/\/+$/, "")}${pathOf(op, input)}${query.size > 0 ? `?${query}` : ""}`, {
       method,
       headers: {
         ...(sendsBody && { "content-type": "application/json" }),
@@ -132,6 +165,7 @@ async function send(
       },
       ...(sendsBody && { body: JSON.stringify(body) }),
       signal: late,
+      redirect: "manual",
     });
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -140,6 +174,9 @@ async function send(
     );
   }
 }
+
+const pathOf = (op: Operation, input: Readonly<Record<string, unknown>>): string =>
+  httpRoute(op).path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(input[name])));
 
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);

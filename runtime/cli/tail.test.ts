@@ -38,12 +38,13 @@ const eventOf = (state: string) => {
   };
   return `event: execution\nid: 7\ndata: ${JSON.stringify({ execution_id: "x", execution, step: null })}\n\n`;
 };
-const whole = (text: string) => () => new HttpResponse(text);
+const asStream = { headers: { "content-type": "text/event-stream; charset=utf-8" } };
+const whole = (text: string) => () => new HttpResponse(text, asStream);
 /** The connection breaks after this text is printed. */
 const cut = (text: string) => (printed: Promise<void>) => {
   const start = (controller: ReadableStreamDefaultController) => controller.enqueue(new TextEncoder().encode(text));
   const pull = async (controller: ReadableStreamDefaultController) => controller.error(await printed);
-  return new HttpResponse(new ReadableStream({ start, pull }));
+  return new HttpResponse(new ReadableStream({ start, pull }), asStream);
 };
 const refused = () => new HttpResponse(new ReadableStream({ start: (controller) => controller.error() }), { status: 503 });
 
@@ -73,7 +74,7 @@ test("tail reads its configuration once, before it says that it follows", async 
   vi.stubEnv("SIGNALBOX_URL", url);
   const changed = () => {
     vi.stubEnv("SIGNALBOX_URL", "http://elsewhere.example");
-    return new HttpResponse(eventOf("running"));
+    return new HttpResponse(eventOf("running"), asStream);
   };
   expect((await followed([changed, whole(eventOf("succeeded"))], 0)).sent).toEqual([null, "7"]);
 });
