@@ -25,6 +25,8 @@ interface Exported {
 const spans: (Span & { readonly instance: unknown })[] = [];
 const apiKey = "a-key-of-an-operator";
 let collector: Server;
+/** The status of its answers. */
+let answers = 200;
 let world: World;
 beforeAll(async () => {
   collector = createServer(async (request, response) => {
@@ -35,7 +37,7 @@ beforeAll(async () => {
       const instance = resource.attributes.find(({ key }) => key === "service.instance.id")?.value.stringValue;
       spans.push(...scopeSpans.flatMap((scope) => scope.spans.map((span) => ({ ...span, instance }))));
     }
-    response.end("{}");
+    response.writeHead(answers).end("{}");
   });
   await new Promise<void>((done) => collector.listen(0, "127.0.0.1", done));
   const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
@@ -113,6 +115,23 @@ test("a webhook's traceparent is the parent, and the model gets the trace", asyn
   expect(ofTrace(traceId).find(({ name }) => name === "webhook")?.parentSpanId).toBe("00f067aa0ba902b7");
   const headers = world.model.requests.at(-1)?.headers;
   expect(headers?.traceparent).toContain(traceId);
+});
+
+test("the log says when the collector begins to refuse traces, and when it accepts them again", async () => {
+  const countOf = (message: string) => world.service.logs().split(message).length - 1;
+  answers = 401;
+  for (const number of [20, 21]) {
+    const before = spans.length;
+    await send(number);
+    // The second failure is not logged again.
+    await eventually(() => spans.length > before && countOf("failed to export traces") === 1);
+  }
+  answers = 200;
+  await send(22);
+  await eventually(() => countOf("traces are exported again") === 1);
+  expect(world.service.logs()).toMatch(
+    /"level":"warn","message":"failed to export traces[^"]*","url":"http[^"]*\/v1\/traces","error":/,
+  );
 });
 
 test("metrics: with a key, or from this machine with METRICS_OPEN", async () => {

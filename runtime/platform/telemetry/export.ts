@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { context, propagation, trace } from "@opentelemetry/api";
+import type { ExportResult } from "@opentelemetry/core";
+import type { SpanExporter } from "@opentelemetry/sdk-trace-base";
 import type { Config } from "../config.ts";
 import type { Log } from "../log.ts";
 import { version } from "../version.ts";
@@ -34,7 +36,7 @@ export async function exportTraces(
       generateTraceId: () => random.generateTraceId(),
       generateSpanId: () => takeSpanId() ?? random.generateSpanId(),
     },
-    spanProcessors: [new sdk.BatchSpanProcessor(new otlp.OTLPTraceExporter({ url }))],
+    spanProcessors: [new sdk.BatchSpanProcessor(reporting(new otlp.OTLPTraceExporter({ url }), { url, log }))],
   });
   context.setGlobalContextManager(new hooks.AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
@@ -42,4 +44,25 @@ export async function exportTraces(
   enableTracing(config.OTEL_CAPTURE_CONTENT);
   log.info("traces are exported", { url });
   return () => provider.shutdown().catch((error) => log.warn("failed to export the last traces", { error }));
+}
+
+/** An exporter that logs when exports begin to fail, and when they work again. The SDK reports neither. */
+function reporting(exporter: SpanExporter, { url, log }: { readonly url: string; readonly log: Log }): SpanExporter {
+  let fails = false;
+  const note = ({ code, error }: ExportResult) => {
+    const failed = code !== 0;
+    if (failed === fails) return;
+    fails = failed;
+    if (failed) log.warn("failed to export traces; they are lost until the collector accepts them", { url, error });
+    else log.info("traces are exported again", { url });
+  };
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        note(result);
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  };
 }
