@@ -26,7 +26,7 @@ type MemoryConfig = Pick<
   Config,
   | "LLM_BASE_URL"
   | "LLM_API_KEY"
-  | "NODE_USE_ENV_PROXY"
+  | "proxies"
   | "EMBEDDING_PROVIDER"
   | "EMBEDDING_MODEL"
   | "EMBEDDING_DIMENSION"

@@ -3,6 +3,7 @@ import { address } from "./config-values.ts";
 import { type Environment, parse, readEnvironment, withPrefix } from "./environment.ts";
 import { type Fingerprints, fingerprintsOf } from "./fingerprints.ts";
 import { type MistypedVariable, mistypedIn } from "./mistyped.ts";
+import { type Proxies, proxiesIn } from "./network/proxies.ts";
 import { type Setting, settingsOf } from "./settings.ts";
 import { service } from "./variables/service.ts";
 import { trackers } from "./variables/trackers.ts";
@@ -44,6 +45,8 @@ export interface Config extends ParsedVariables {
   readonly settings: readonly Setting[];
   /** Digests of the settings that all replicas should share. */
   readonly fingerprints: Fingerprints;
+  /** The proxies of requests to models and trackers; `null` unless `NODE_USE_ENV_PROXY` is set. */
+  readonly proxies: Proxies | null;
   /** Standard error is a terminal, and neither NO_COLOR nor CI is set. */
   readonly terminal: boolean;
   /** Whether `npm start` started it and is its parent. */
@@ -73,6 +76,7 @@ export function readConfig(environment: Environment = process.env, file = ".env"
     pluginSettingsOf: (plugin: string) => withPrefix(values, `PLUGIN_${plugin.toUpperCase().replaceAll("-", "_")}__`),
     unusedPluginVariables: Object.keys(values).filter((name) => name.startsWith("PLUGIN_") && !/__|^PLUGIN_WALLS$/.test(name)),
     mistypedVariables: mistypedIn(Object.keys(values), [...Object.keys(variables), ...Object.keys(clientVariables)]),
+    proxies: parsed.NODE_USE_ENV_PROXY ? proxiesIn(values) : null,
     terminal: process.stderr.isTTY === true && !values.CI,
     startedByNpm: environment.npm_package_name === "signalbox" && /^start\b/.test(environment.npm_lifecycle_event ?? ""),
   });

@@ -204,7 +204,8 @@ const onlyWorks =
 /** The port is in use or requires root, or the address belongs to another machine: the operator must change the setting. */
 const cannotListen = (variable: string, port: number) => (error: NodeJS.ErrnoException) => {
   if (error.syscall !== "listen" && error.syscall !== "getaddrinfo") throw error;
-  throw new StartError(`${error.syscall === "listen" ? variable : "HOST"}: cannot listen on port ${port}: ${error.message}`);
+  const isPort = error.syscall === "listen" && error.code !== "EADDRNOTAVAIL";
+  throw new StartError(`${isPort ? variable : "HOST"}: cannot listen on port ${port}: ${error.message}`);
 };
 
 /** Logs who has access to which operations. */

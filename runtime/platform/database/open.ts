@@ -1,5 +1,6 @@
+import { randomInt } from "node:crypto";
 import { resolve } from "node:path";
-import { type Config, StartError } from "../config.ts";
+import { type Config, ConfigError, StartError } from "../config.ts";
 import { messageOf } from "../error-text.ts";
 import type { Log } from "../log.ts";
 import { connectEmbedded, connectPostgres, type Database } from "./client.ts";
@@ -14,10 +15,16 @@ export async function openDatabase(
   config: Pick<Config, "DATABASE_URL" | "DIRECT_DATABASE_URL" | "DATA_DIR">,
   log: Log,
 ): Promise<Database> {
+  if (config.DIRECT_DATABASE_URL && !config.DATABASE_URL)
+    throw new ConfigError(
+      "DIRECT_DATABASE_URL: requires DATABASE_URL. Set DATABASE_URL, or unset it to use the embedded database.",
+    );
   if (config.DATABASE_URL) {
     const database = connectPostgres(config.DATABASE_URL, { max: 20, direct: config.DIRECT_DATABASE_URL });
     try {
-      if (!config.DIRECT_DATABASE_URL && (await isPooled(database))) {
+      if (config.DIRECT_DATABASE_URL)
+        await requireSameDatabase(database, { pooled: config.DATABASE_URL, direct: config.DIRECT_DATABASE_URL });
+      else if (await isPooled(database)) {
         log.warn(
           "DATABASE_URL points to a pooler. If the pooler is in transaction mode, set DIRECT_DATABASE_URL to the URL of the database itself.",
         );
@@ -25,8 +32,7 @@ export async function openDatabase(
       }
     } catch (error) {
       await database.close();
-      const problem = isRefusal(error) ? "refuses connections" : "does not answer";
-      throw new StartError(`DATABASE_URL: the database ${problem}: ${messageOf(error)}`, { cause: error });
+      throw error instanceof StartError ? error : noAnswer("DATABASE_URL", error);
     }
     return database;
   }
@@ -36,6 +42,39 @@ export async function openDatabase(
   });
   if (!hasDatabase(folder)) log.info("creating a new database, because there is none in the folder", { folder });
   return connectEmbedded(await openEmbedded(config.DATA_DIR));
+}
+
+const noAnswer = (variable: string, error: unknown): StartError =>
+  new StartError(
+    `${variable}: the database ${isRefusal(error) ? "refuses connections" : "does not answer"}: ${messageOf(error)}`,
+    {
+      cause: error,
+    },
+  );
+
+/**
+ * Throws a `StartError` if the two URLs reach different databases: the migrations would change the wrong one, and replicas would not
+ * hear of each other's changes. A lock that one session holds is visible to the other only in the same database, whatever names
+ * a pooler gives it.
+ */
+async function requireSameDatabase(
+  { sql, longRunning }: Database,
+  { pooled, direct }: { readonly pooled: string; readonly direct: string },
+): Promise<void> {
+  // Between the keys in `advisory-lock.ts` and the hashes of 64 bits.
+  const lock = 2 ** 32 + randomInt(2 ** 40);
+  await sql.begin(async (transaction) => {
+    const [one] = await transaction<[{ name: string }]>`select current_database() as name, pg_advisory_xact_lock(${lock})`;
+    const [other] = await longRunning<[{ name: string; free: boolean }]>`
+      select current_database() as name, pg_try_advisory_xact_lock(${lock}) as free`.catch((error) => {
+      throw noAnswer("DIRECT_DATABASE_URL", error);
+    });
+    if (!other.free) return;
+    const nameOf = (name: string, url: string) => `the database ${JSON.stringify(name)} at ${new URL(url).host}`;
+    throw new StartError(
+      `DIRECT_DATABASE_URL: must be the database of DATABASE_URL, without its pooler; it is ${nameOf(other.name, direct)}, and DATABASE_URL is ${nameOf(one.name, pooled)}`,
+    );
+  });
 }
 
 /** Settings that the statements are written for, and what may happen with another value. */

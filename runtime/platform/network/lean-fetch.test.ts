@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { leanFetch } from "./lean-fetch.ts";
 
-const fetch = leanFetch({ NODE_USE_ENV_PROXY: false });
+const fetch = leanFetch({ proxies: null });
 let server: Server;
 let url = "";
 let seen: { method: string; path: string; body: string; headers: IncomingMessage["headers"] }[] = [];
@@ -114,7 +114,7 @@ describe("an answer", () => {
 test("an error whose body breaks off keeps its status", async () => {
   for (const path of ["/refused-gzip", "/refused-half"])
     for (const isDeno of [false, true]) {
-      const answer = await leanFetch({ NODE_USE_ENV_PROXY: false }, isDeno)(`${url}${path}`);
+      const answer = await leanFetch({ proxies: null }, isDeno)(`${url}${path}`);
       expect([answer.status, await answer.text()]).toEqual([401, ""]);
     }
 });
@@ -180,7 +180,7 @@ describe("a request", () => {
       "of a streamed body",
       () => fetch(`${url}/endless`, { method: "POST", body: new Blob(["x"]).stream(), duplex: "half" } as RequestInit),
     ],
-    ["on Deno", () => leanFetch({ NODE_USE_ENV_PROXY: false }, true)(`${url}/endless`)],
+    ["on Deno", () => leanFetch({ proxies: null }, true)(`${url}/endless`)],
   ])("fails if the response %s never ends", async (_, send) => {
     const answer = await send();
     const cause = expect.objectContaining({ message: expect.stringMatching(/longer than 67108864 bytes/) });

@@ -23,14 +23,14 @@ const redirectOptions = { maxRedirections: 20, throwOnMaxRedirect: true };
  * is the global `fetch`, which sends a body at most once. Unusual calls (a `Request`, a streamed body) use the global `fetch`. It
  * sets no deadline, because every caller has its own. The body of a response fails after 64 MiB.
  */
-export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "Deno" in globalThis): Fetch {
+export function leanFetch(config: Pick<Config, "proxies">, isDeno = "Deno" in globalThis): Fetch {
   // Looked up at each call, so that a replaced global fetch is used.
   const fetchWhole = fetchOnce((input, init) => globalThis.fetch(input, init), isDeno);
   const standardFetch: Fetch = async (input, init) =>
     withStatus(boundedResponse(await fetchWhole(input, init), init?.signal), init?.signal);
   if (isDeno) return standardFetch;
   const limits = { headersTimeout: 0, bodyTimeout: 0 };
-  const agent = config.NODE_USE_ENV_PROXY ? new EnvHttpProxyAgent(limits) : new Agent(limits);
+  const agent = config.proxies ? new EnvHttpProxyAgent({ ...limits, ...config.proxies }) : new Agent(limits);
   const redirectingAgent = agent.compose(interceptors.redirect(redirectOptions));
   return async (input, init = {}) => {
     const { body, signal } = init;
