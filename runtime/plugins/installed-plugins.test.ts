@@ -6,6 +6,7 @@ import { createVault } from "../platform/vault.ts";
 import { noLog } from "../transports/http/testing/door.ts";
 import { InstalledPlugins } from "./installed-plugins.ts";
 import type { LoadedThirdParty } from "./load-third-party.ts";
+import { ProcessStates } from "./process-states.ts";
 import { insertVersion, setEnabled, setQuarantine, useVersion } from "./queries.ts";
 
 const database = useTestDatabase();
@@ -45,6 +46,7 @@ async function open(sql: Sql) {
     processes.set(`${manifest?.id} ${manifest?.version}`, process);
     return { manifest, process, sha256: digest } as unknown as LoadedThirdParty;
   };
+  const states = new ProcessStates({ sql, bus: { publish: async () => {} } as never, log: noLog, alarm: () => {} });
   const installed = new InstalledPlugins({
     sql,
     log: noLog,
@@ -52,7 +54,7 @@ async function open(sql: Sql) {
     alarm: () => {},
     settings: new Map(),
     contributions: { serve: async () => {}, remove: async () => {} } as never,
-    states: { isStoring: () => false, notify: () => {} } as never,
+    states,
     load: load as never,
   });
   await sql`delete from plugins`;
@@ -72,7 +74,17 @@ async function open(sql: Sql) {
       return following;
     };
   };
-  return { installed, upgrade, second: () => processes.get("second 1.0.0") as ReturnType<typeof makeProcess> };
+  /** Quarantines the process of the second plugin, and waits until this is stored or cannot be. */
+  const quarantineSecond = async () => {
+    const loaded = installed.find("second") as LoadedThirdParty;
+    const process = loaded.process as NonNullable<LoadedThirdParty["process"]>;
+    process.quarantine("PLUGIN_CRASHED", "");
+    states.recordStatus(loaded, process, process.status(), true);
+    expect(states.isStoring(process)).toBe(true);
+    await expect.poll(() => states.isStoring(process)).toBe(false);
+  };
+  const second = () => processes.get("second 1.0.0") as ReturnType<typeof makeProcess>;
+  return { installed, upgrade, second, quarantineSecond };
 }
 
 test("a plugin that is enabled while another one starts is not quarantined again", { tags: ["postgres"] }, async () => {
@@ -96,4 +108,14 @@ test("a plugin that is quarantined while another one starts is not started again
   await setQuarantine(sql, "second", "1.0.0", "PLUGIN_CRASHED", "");
   await finish();
   expect([second().state, second().starts]).toEqual(["quarantined", 1]);
+});
+
+test("a plugin whose quarantine could not be stored is started again", { tags: ["postgres"] }, async () => {
+  const { sql } = database();
+  const { installed, second, quarantineSecond } = await open(sql);
+  await sql`alter table plugins add constraint no_quarantine check (quarantine_code is null)`;
+  await quarantineSecond();
+  await sql`alter table plugins drop constraint no_quarantine`;
+  await installed.follow();
+  expect([second().state, second().starts]).toEqual(["ready", 2]);
 });

@@ -18,7 +18,7 @@ interface ProcessStatesDeps {
 export class ProcessStates {
   readonly #deps: ProcessStatesDeps;
   readonly #listeners: StateListener[] = [];
-  /** Processes whose quarantine is being stored. */
+  /** Processes whose quarantine is being stored. If that fails, the next refresh starts them again. */
   readonly #storing = new Set<SupervisedProcess>();
 
   constructor(deps: ProcessStatesDeps) {
@@ -51,7 +51,7 @@ export class ProcessStates {
     if (!stored) return;
     this.#storing.add(process);
     setQuarantine(sql, id, version, code ?? "PLUGIN_CRASHED", reason ?? "")
-      .then(() => this.#storing.delete(process))
+      .finally(() => this.#storing.delete(process))
       .then(() => bus.publish("plugins"))
       .catch((error) => log.warn("failed to store a plugin's quarantine", { plugin: id, error }));
   }
