@@ -1,6 +1,6 @@
 import { PluginError, type Subject } from "@signalbox/sdk";
 
-/** Whether a value is the id of a project or issue, a UUID. Refuses anything that could change the path of a request. */
+/** Whether a value can be the id of a project or issue, which are UUIDs. Refuses anything that could change the path of a request. */
 export const isId = (value: unknown): value is string =>
   typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(value);
 

@@ -167,9 +167,10 @@ test("what one poll cannot read is read by the next ones, including comments", a
   expect(JSON.parse(cursor ?? "").rest).toEqual([]);
 }, 60_000);
 
-test("an invalid project is refused, an invalid cursor restarts the poll", async () => {
+test("the project may be given by its name; an unknown one is refused, and an invalid cursor restarts the poll", async () => {
   const { poll } = await bench();
   tracker.addIssue("made", ago(60_000));
   expect((await poll("not a cursor")).names).toEqual(["issue.created made"]);
-  await expect(poll(null, "../x")).rejects.toMatchObject({ code: "invalid_input" });
+  expect((await poll(null, "The app")).names).toEqual(["issue.created made"]);
+  await expect(poll(null, "../x")).rejects.toMatchObject({ code: "not_found", message: expect.stringContaining("available: ") });
 });

@@ -1,6 +1,5 @@
-import { ifCode, PluginError, type PollBatch } from "@signalbox/sdk";
+import { ifCode, type PollBatch } from "@signalbox/sdk";
 import { z } from "zod";
-import { isId } from "./address.ts";
 import type { Client } from "./client.ts";
 import { createdEvent, detailsOf, type Item, type PollBounds, type PollContext, type PolledEvent } from "./poll-details.ts";
 import { projectId, statesOf } from "./projects.ts";
@@ -43,7 +42,7 @@ export async function poll(
   from: { project: string; since: string; cursor: string | null },
   signal: AbortSignal,
 ): Promise<PollBatch> {
-  const project = await projectOf(client, from.project, signal);
+  const project = await projectId(client, from.project, signal);
   const cursor = cursorOf(from.cursor, from.since);
   const bounds: PollBounds = { from: cursor.from, reported: cursor.reported ?? cursor.from };
   const startedAt = Date.now();
@@ -113,15 +112,6 @@ function groupByIssue(due: readonly DueItem[]): z.output<typeof pendingIssues>[]
     if (!group.ids.includes(id)) group.ids.push(id);
   }
   return [...groups.values()];
-}
-
-/** The id of a project given by id, identifier or name. */
-async function projectOf(client: Client, identifier: string, signal: AbortSignal): Promise<string> {
-  const name = identifier.trim();
-  const fits: boolean = isId(name);
-  if (fits) return projectId(client, name, signal);
-  const shown = JSON.stringify(name.slice(0, 200));
-  throw new PluginError("invalid_input", `project: must be the id of a project, a UUID, or its identifier; it is ${shown}`);
 }
 
 function cursorOf(text: string | null, since: string): Cursor {

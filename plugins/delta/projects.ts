@@ -20,7 +20,7 @@ export async function projectOf({ client, signal }: Account, { project, issue }:
   throw new PluginError("not_found", `delta has no issue ${issue} in the projects of workspace ${slug} that this key can read`);
 }
 
-/** Looks up the id of a project by its identifier or name. */
+/** The id of a project given by id, identifier or name. */
 export async function projectId(client: Client, identifier: string, signal: AbortSignal): Promise<string> {
   const name = identifier.trim();
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(name)) return name;

@@ -114,7 +114,7 @@ export class DeltaTracker extends FakeTracker {
       return this.#list(
         [
           ...(this.isOneProject ? [] : [{ id: randomUUID(), name: "Other", identifier: "OTHER" }]),
-          { id: project, name: "App", identifier: "APP" },
+          { id: project, name: "The app", identifier: "APP" },
         ],
         query,
       );
@@ -147,7 +147,7 @@ export class DeltaTracker extends FakeTracker {
   }
 
   get #project() {
-    return { id: project, name: "App", identifier: "APP", is_deployed: this.isPublished };
+    return { id: project, name: "The app", identifier: "APP", is_deployed: this.isPublished };
   }
 
   /** Webhooks of the workspace: version 2 of the API, which self-hosted servers do not have. */
