@@ -51,6 +51,8 @@ const hostName = z
     /^(?=.*[a-z])([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:\d{1,5})?$/,
     "must be a host name in lower case such as api.linear.app, without https:// and without a path",
   );
+/** Maximum size of a plugin's bundle, in bytes. */
+export const maxBundleBytes = 16 * 1024 * 1024;
 export const httpMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 /** A host that `fetch` may reach, with the reason. Both are shown to the operator. */
@@ -226,10 +228,7 @@ export const builtManifest = z
     contract: z.int().min(1).default(CONTRACT_VERSION),
     bundle: z.strictObject({
       sha256,
-      bytes: z
-        .int()
-        .min(1)
-        .max(16 * 1024 * 1024),
+      bytes: z.int().min(1).max(maxBundleBytes),
     }),
     /** JSON Schema of the plugin's configuration. */
     config: objectSchema.default({ type: "object" }),

@@ -1,8 +1,7 @@
 import { dirname } from "node:path";
+import { maxBundleBytes } from "@signalbox/sdk/manifest";
 import { messageOf } from "../platform/error-text.ts";
 import { Refusal } from "./admit.ts";
-
-const maxBytes = 16 * 1024 * 1024;
 
 /**
  * Bundles a module and all its imports into one file. Used for plugins that were not built; `signalbox plugin build` creates the
@@ -34,7 +33,11 @@ export async function bundleOf(file: string): Promise<Uint8Array> {
       tsconfigRaw: "{}",
     });
     const bytes = outputFiles[0]?.contents ?? new Uint8Array();
-    if (bytes.byteLength > maxBytes) throw new Refusal("NOT_BUILT", `${file}: its bundle has more than ${maxBytes} bytes.`);
+    if (bytes.byteLength > maxBundleBytes)
+      throw new Refusal(
+        "NOT_BUILT",
+        `${file}: its bundle must have at most ${maxBundleBytes} bytes; it has ${bytes.byteLength}.`,
+      );
     return bytes;
   } catch (error) {
     if (error instanceof Refusal) throw error;

@@ -1,15 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { fieldProblem, problem } from "@signalbox/schema/problem";
-import { type BuiltManifest, builtManifest, permissionDiff } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, builtManifest, maxBundleBytes, permissionDiff } from "@signalbox/sdk/manifest";
 import type { Sql } from "../platform/database/client.ts";
 import { admitDeclared, throwRefusalAs } from "./admit.ts";
 import { checkBundle, readManifest } from "./plugin-files.ts";
 import type { PluginManager } from "./plugin-manager.ts";
 import { findPlugin, findVersions, forgetDevVersions, insertVersion, useVersion } from "./queries.ts";
 import { restrictPermissions } from "./restrict-permissions.ts";
-
-const maxBundle = 16 * 1024 * 1024;
 
 interface NewVersion {
   readonly manifest: Record<string, unknown>;
@@ -101,10 +99,10 @@ function refuseOtherManifest(before: BuiltManifest, after: BuiltManifest): void 
 
 function unpackBundle(bundle: string): Uint8Array {
   try {
-    return new Uint8Array(gunzipSync(Buffer.from(bundle, "base64"), { maxOutputLength: maxBundle }));
+    return new Uint8Array(gunzipSync(Buffer.from(bundle, "base64"), { maxOutputLength: maxBundleBytes }));
   } catch (error) {
     if ((error as { code?: unknown }).code === "ERR_BUFFER_TOO_LARGE")
-      throw problem("too_large", `bundle: has more than ${maxBundle} bytes`, { field: "bundle" });
+      throw problem("too_large", `bundle: must have at most ${maxBundleBytes} bytes`, { field: "bundle" });
     throw fieldProblem("bundle", "must be compressed by gzip");
   }
 }

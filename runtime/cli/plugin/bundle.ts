@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
 import { join, relative } from "node:path";
+import { maxBundleBytes } from "@signalbox/sdk/manifest";
 import { init, parse } from "es-module-lexer";
 import type { BuildFailure, Metafile, Plugin } from "esbuild";
 import { PackageError } from "./package-error.ts";
@@ -27,7 +28,6 @@ const builtins = [
   "util/types",
   "zlib",
 ];
-const maxBytes = 16 * 1024 * 1024;
 
 interface Bundle {
   readonly code: Uint8Array;
@@ -126,10 +126,10 @@ export async function bundle(folder: string, source: string, { version }: { vers
   const code = output.outputFiles[0]?.contents as Uint8Array;
   refuseImports(output.metafile);
   await refuseComputed(Buffer.from(code).toString("utf8"));
-  if (code.byteLength > maxBytes)
+  if (code.byteLength > maxBundleBytes)
     throw new PackageError(
       "BUNDLE_SIZE",
-      `The bundle must have at most ${maxBytes} bytes; it has ${code.byteLength}. Largest: ${largest(output.metafile)}`,
+      `The bundle must have at most ${maxBundleBytes} bytes; it has ${code.byteLength}. Largest: ${largest(output.metafile)}`,
     );
   return { code, inputs: Object.keys(output.metafile.inputs).map((file) => relative(folder, file)) };
 }
