@@ -62,7 +62,7 @@ const shellProblems = async (blocks: readonly { page: string; fence: Fence }[]):
 };
 
 /** The file that a block is: `ts [src/parse.ts]`. Blocks without a name are files of their own. */
-export const fileNameOf = ({ info }: Fence): string | null => /^\[([\w./-]+)\]$/.exec(info)?.[1] ?? null;
+const fileNameOf = ({ info }: Fence): string | null => /^\[([\w./-]+)\]$/.exec(info)?.[1] ?? null;
 
 async function typeProblems(): Promise<string[]> {
   rmSync(folder, { recursive: true, force: true });

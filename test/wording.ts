@@ -1,5 +1,5 @@
 /** A phrasing that readers find hard to understand, and what to write instead. */
-export interface Banned {
+interface Banned {
   readonly phrase: RegExp;
   readonly instead: string;
 }

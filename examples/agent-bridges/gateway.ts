@@ -13,7 +13,7 @@ export interface Access {
   readonly heartbeatSeconds: number;
 }
 /** An error response: of the gateway, with its code, for example `not_found`, or of a proxy, with the code `http_413`. */
-export class GatewayError extends Error {
+class GatewayError extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
     super(`${code}: ${message}`);

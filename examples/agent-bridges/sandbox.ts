@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-export interface SandboxedRun {
+interface SandboxedRun {
   /** A shell command. It reads the prompt from standard input and changes the files in its working folder. */
   readonly command: string;
   readonly prompt: string;
@@ -34,7 +34,7 @@ const system = [
  * The command line of bubblewrap: the system read-only, `files` as the only writable folder, no other processes, no home. The
  * network is available, because a coding agent calls its model.
  */
-export const sandboxLine = ({ command, files }: Pick<SandboxedRun, "command" | "files">): string[] => [
+const sandboxLine = ({ command, files }: Pick<SandboxedRun, "command" | "files">): string[] => [
   "bwrap",
   "--unshare-all",
   "--share-net",

@@ -5,7 +5,7 @@ import { ask, type Platform, type Remark, type Station } from "./platform.ts";
 import { startTracker, type Tracker } from "./tracker.ts";
 
 /** The members of a webhook payload that the story uses. */
-export interface IssuePayload {
+interface IssuePayload {
   readonly issue: {
     readonly number: number;
     readonly title: string;

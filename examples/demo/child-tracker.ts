@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 
-export interface ChildTracker {
+interface ChildTracker {
   readonly url: string;
   close(): Promise<void>;
 }

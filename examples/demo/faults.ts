@@ -36,7 +36,7 @@ export interface ActiveFault {
 }
 
 /** The rule that applies to a request. */
-export interface DueFault {
+interface DueFault {
   readonly rule: FaultRule;
   /** Resolves when the rule is removed. */
   readonly removed: Promise<void>;

@@ -22,7 +22,7 @@ const categories: Readonly<Record<string, readonly [number, string, string]>> = 
   Done: [3, "done", "green"],
 };
 
-export function gammaStatus(name: string) {
+function gammaStatus(name: string) {
   const [id, key, colorName] = categories[name] ?? [4, "indeterminate", "yellow"];
   const statusCategory = { self: `${site}/rest/api/2/statuscategory/${id}`, id, key, colorName, name };
   return {

@@ -18,7 +18,7 @@ export interface Received {
   status: number | null;
 }
 
-export interface LoopbackOptions {
+interface LoopbackOptions {
   readonly port?: number;
   /** The service itself. A header `x-misbehave` in its response triggers that fault and is not sent. */
   readonly handler: (request: Request) => Response | Promise<Response>;

@@ -11,7 +11,7 @@ import { type Received, startLoopback } from "./loopback-server.ts";
 export type Script = (request: ChatRequest, number: number) => Reply | Promise<Reply>;
 
 /** A reply used instead of the script's. Plain JSON, so that it can also be sent to `POST /_control/replies`. */
-export interface CannedReply {
+interface CannedReply {
   /** Regular expression on all text of the request. Default: any request. */
   readonly when?: string;
   readonly reply: Reply;

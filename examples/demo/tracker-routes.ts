@@ -6,7 +6,7 @@ import type { Reactions } from "./tracker-reactions.ts";
 import { accountShape, commentShape, issueShape, labelShape, rateLimitShape } from "./tracker-shapes.ts";
 import { type Comment, type Issue, now, type Repository, type TrackerStore } from "./tracker-store.ts";
 
-export interface TrackerSettings {
+interface TrackerSettings {
   readonly store: TrackerStore;
   /** Own URL; known once it listens. */
   readonly base: () => string;

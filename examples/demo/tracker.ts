@@ -7,7 +7,7 @@ import { trackerRoutes } from "./tracker-routes.ts";
 import { rateLimitShape } from "./tracker-shapes.ts";
 import { type Comment, type Issue, type NewIssue, TrackerStore } from "./tracker-store.ts";
 
-export interface TrackerOptions {
+interface TrackerOptions {
   readonly port?: number;
   /** Token that every request must have. Default: none. */
   readonly token?: string;

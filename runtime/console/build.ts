@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { sha256Of } from "../platform/digest.ts";
 
 /** A file that browsers load. Its name contains a hash of its content. */
-export interface ConsoleFile {
+interface ConsoleFile {
   readonly name: string;
   readonly bytes: Uint8Array;
 }

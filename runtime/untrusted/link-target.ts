@@ -9,7 +9,7 @@ interface Target {
   readonly addressEnd: number;
   readonly title: Title | null;
 }
-export interface LinkTail extends Target {
+interface LinkTail extends Target {
   readonly end: number;
 }
 export interface Definition extends Target {

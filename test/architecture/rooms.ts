@@ -7,7 +7,7 @@ const composition = "composition";
  * The room of a file: a folder of `runtime/`, or `schema` or `sdk` as a whole. `null` for files outside of the service, and for
  * the plugins, which only the composition root imports.
  */
-export function roomOf(path: string): string | null {
+function roomOf(path: string): string | null {
   const [top = "", folder = "", inner] = path.split("/");
   if (top === "schema" || top === "sdk") return top;
   if (top !== "runtime") return null;

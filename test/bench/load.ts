@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 
 /** The result of a load: requests per second, latency in milliseconds, and the kinds of responses. */
-export interface Load {
+interface Load {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;

@@ -3,7 +3,7 @@ import type { Random } from "./random.ts";
 import type { Replica } from "./replica.ts";
 
 /** The parts of a run that a fault uses. */
-export interface FaultContext {
+interface FaultContext {
   readonly random: Random;
   /** Milliseconds. */
   readonly lease: number;

@@ -9,7 +9,7 @@ import { eventually } from "../harness/wait.ts";
 /** The service waits this long for its work after SIGTERM, and may take a few seconds more. */
 const drainLimitMs = 25_000 + 5_000;
 
-export interface ReplicaOptions {
+interface ReplicaOptions {
   readonly name: string;
   readonly port: number;
   readonly env: Readonly<Record<string, string>>;

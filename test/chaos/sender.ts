@@ -34,7 +34,7 @@ const concurrency = 96;
  */
 const overdueMs = 1_000;
 
-export interface SenderOptions {
+interface SenderOptions {
   readonly replicas: readonly Replica[];
   readonly trackers: Trackers;
   readonly ledger: Ledger;

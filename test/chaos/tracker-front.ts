@@ -5,7 +5,7 @@ import type { FakeResponse, RecordedRequest } from "@signalbox/sdk/testing";
 import type { Random } from "./random.ts";
 
 /** The result of one request. `after`: it is carried out first, so its sender cannot know the outcome. */
-export type Trouble =
+type Trouble =
   | { readonly kind: "status"; readonly status: number; readonly retryAfter?: number; readonly after?: boolean }
   | { readonly kind: "reset"; readonly after?: boolean }
   | { readonly kind: "slow"; readonly ms: number; readonly after?: boolean }

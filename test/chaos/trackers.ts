@@ -9,7 +9,7 @@ import type { Random } from "./random.ts";
 import { type Plan, type Planned, TrackerFront } from "./tracker-front.ts";
 
 /** One tracker with its contents. */
-export interface ChaosTracker {
+interface ChaosTracker {
   readonly front: TrackerFront;
   addIssue(number: number): void;
   /** Texts of the existing comments. */

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import type { WebhookDefinition } from "@octokit/webhooks-examples";
 
 /** Members to set, at any depth; arrays and all other values replace the existing ones. */
-export type Overrides = { readonly [member: string]: unknown };
+type Overrides = { readonly [member: string]: unknown };
 
 export interface Subject {
   /** `owner/name`. Default: `octo/app`. */

@@ -7,7 +7,7 @@ import type { FreshDatabase } from "./databases.ts";
 import { runProgram } from "./process.ts";
 import { eventually } from "./wait.ts";
 
-export interface Pooler {
+interface Pooler {
   /** The address of the same database through the pooler. */
   readonly url: string;
   [Symbol.asyncDispose](): Promise<void>;

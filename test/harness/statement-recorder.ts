@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from "node:net";
 
 /** Forwards connections to a PostgreSQL, and counts the statements of clients. */
-export interface StatementRecorder {
+interface StatementRecorder {
   /** Address of the database through it. */
   readonly url: string;
   /** Resets the counts. */

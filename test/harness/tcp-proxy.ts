@@ -42,7 +42,7 @@ export interface TcpProxy {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface LostAnswers {
+interface LostAnswers {
   /** Number of connections that became silent so far. */
   readonly lost: number;
 }

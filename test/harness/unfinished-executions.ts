@@ -1,7 +1,7 @@
 import postgres from "postgres";
 
 /** Unfinished executions that wait for the same thing. */
-export interface UnfinishedGroup {
+interface UnfinishedGroup {
   /** What they wait for. */
   readonly place: string;
   /** The worker that must act first: the one that holds them, or the execution before them on their issue. `null`: none. */

@@ -6,7 +6,7 @@ import { join } from "node:path";
  * Software that some tests need in addition to Node and npm. Its name is the tag of those tests: `test(name, { tags: ["postgres"]
  * }, …)`.
  */
-export interface Need {
+interface Need {
   readonly name: string;
   /** What is missing, and how to install it. */
   readonly missing: string;

@@ -20,7 +20,7 @@ export interface PluginBuild {
 }
 
 /** Path of the built manifest, next to the bundle. */
-export const builtPathOf = (folder: string, entry: string): string => join(folder, dirname(entry), "plugin.json");
+const builtPathOf = (folder: string, entry: string): string => join(folder, dirname(entry), "plugin.json");
 
 /**
  * Bundles the plugin in `folder` and starts the bundle in the sandbox to read its declaration. Writes the part of the manifest

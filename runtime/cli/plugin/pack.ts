@@ -9,7 +9,7 @@ import { type Report, reportPathOf } from "./conformance/report.ts";
 import { PackageError } from "./package-error.ts";
 import { readPackage } from "./package-file.ts";
 
-export interface PackResult {
+interface PackResult {
   readonly path: string;
   /** In npm's format: `sha512-…`. */
   readonly integrity: string;

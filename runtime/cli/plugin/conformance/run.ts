@@ -12,7 +12,7 @@ import { RecordedTracker, readRecordings, recordingFetch } from "./recordings.ts
 import { type CaseResult, type Report, reportPathOf } from "./report.ts";
 import { suitesOf } from "./suites.ts";
 
-export interface RunOptions {
+interface RunOptions {
   readonly folder: string;
   readonly pluginBuild: PluginBuild;
   /** Send requests without a recording to the real server, and record the responses. */
