@@ -50,11 +50,11 @@ export const issueLabeled = (project: string, iid: number, label = "backend") =>
     labels: change([betaLabel("bug")], [betaLabel("bug"), betaLabel(label)]),
   });
 
-function mergeRequestAttributes(told: ReturnType<typeof betaProject>, iid: number) {
-  const [source, target] = [told, told];
+function mergeRequestAttributes(project: ReturnType<typeof betaProject>, iid: number) {
+  const [source, target] = [project, project];
   const commit = { id: "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", message: "Fix the login", title: "Fix the login" };
   const author = { name: "Ann", email: "ann@example.com" };
-  const last_commit = { ...commit, timestamp: at, url: `${told.web_url}/-/commit/${commit.id}`, author };
+  const last_commit = { ...commit, timestamp: at, url: `${project.web_url}/-/commit/${commit.id}`, author };
   const empty = ["head_pipeline_id", "last_edited_at", "last_edited_by_id", "merge_commit_sha", "merge_error", "merge_user_id"];
   const none = ["milestone_id", "updated_by_id", "human_time_change", "human_time_estimate", "human_total_time_spent"];
   return {
@@ -84,7 +84,7 @@ function mergeRequestAttributes(told: ReturnType<typeof betaProject>, iid: numbe
     total_time_spent: 0,
     time_change: 0,
     last_commit,
-    url: `${told.web_url}/-/merge_requests/${iid}`,
+    url: `${project.web_url}/-/merge_requests/${iid}`,
     source,
     target,
     assignee_ids: [],
@@ -96,16 +96,16 @@ function mergeRequestAttributes(told: ReturnType<typeof betaProject>, iid: numbe
   };
 }
 
-export function mergeRequestOpened(project: string, iid: number) {
-  const told = betaProject(project);
-  const object_attributes = mergeRequestAttributes(told, iid);
-  const { name, url, description, homepage } = told;
+export function mergeRequestOpened(path: string, iid: number) {
+  const project = betaProject(path);
+  const object_attributes = mergeRequestAttributes(project, iid);
+  const { name, url, description, homepage } = project;
   const changes = { merge_status: change("preparing", "checking"), author_id: change(null, 5), iid: change(null, iid) };
   return {
     object_kind: "merge_request",
     event_type: "merge_request",
     user: betaUser("ann"),
-    project: told,
+    project,
     object_attributes,
     labels: [],
     changes,

@@ -44,7 +44,7 @@ export async function startMcpWorld() {
     servers,
     add: (name: string, url: string, more: object = {}) =>
       service.post<McpServer & { error: string }>("/api/mcp-servers", { name, url, ...more }),
-    /** Its tools were requested, and the registry contains its response. */
+    /** Waits until a server has failed, or has listed its tools and all of them are registered. */
     discovered: (name: string) =>
       eventually(
         async () => {

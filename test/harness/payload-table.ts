@@ -22,13 +22,13 @@ export const deltaIssue = (number: number) => `0c6d9f12-52b5-4f0e-9d2f-${String(
 const anyPayload = (event: string, action: string) => (number: number) => {
   const member = event === "pull_request" ? "pull_request" : "issue";
   // The collection has no edited pull request.
-  const kept =
+  const collected =
     event === "pull_request" && action === "edited"
       ? { ...alpha.example(event, "opened"), action, changes: { title: { from: "Login" } } }
       : alpha.example(event, action);
-  const told = { ...(kept[member] as object), number, title: "Login fails", user: { login: "mona" } };
-  const repository = { ...(kept.repository as object), full_name: repo, name: "app" };
-  return { ...kept, [member]: told, repository, sender: { login: "mona" } };
+  const subject = { ...(collected[member] as object), number, title: "Login fails", user: { login: "mona" } };
+  const repository = { ...(collected.repository as object), full_name: repo, name: "app" };
+  return { ...collected, [member]: subject, repository, sender: { login: "mona" } };
 };
 
 /** The collection has no reopened issue. */
