@@ -18,6 +18,7 @@ const good: ServiceConfiguration = {
   deferred: [],
   refusedPlugins: [],
   refusals: [{ source: "unknown", reason: 'there is no webhook "x"' }],
+  unposted: [{ source: "beta", error: "nothing was posted: beta has no internal comments on commits" }],
 };
 
 test("doctor finds no problems in a working service", () => {
@@ -30,6 +31,19 @@ test("doctor leads a new service to its first run", () => {
     expect.stringMatching(/^No tracker is connected\. Set .*ALPHA_TOKEN and ALPHA_WEBHOOK_SECRET/),
     "No event is mapped to a trigger. Run: signalbox agents seed && signalbox tasks seed && signalbox triggers seed && signalbox sources seed",
   ]);
+});
+
+test("doctor names the variables without which the answers of runs are not posted, until they are set", () => {
+  const missing = (source: string, names: string) => ({
+    source,
+    error: `nothing was posted: ${source} is not configured (missing ${names})`,
+  });
+  const unposted = [missing("gamma", "url, api_token"), missing("alpha", "token"), missing("gamma", "api_token")];
+  expect(problemsOf({ ...good, unposted: [...unposted, missing("acme", "plugin")] })).toEqual([
+    "gamma is not configured, so the answers of 2 runs in the last day were not posted. Set GAMMA_URL and GAMMA_API_TOKEN, and restart the service.",
+  ]);
+  const accounts = [{ id: "1", source: "gamma", name: "Customer" }];
+  expect(problemsOf({ ...good, unposted, accounts })).toEqual([]);
 });
 
 test("doctor does not miss a tracker whose check has not answered yet", () => {

@@ -1,4 +1,5 @@
 import * as agents from "@signalbox/schema/agents";
+import * as executions from "@signalbox/schema/executions";
 import * as health from "@signalbox/schema/health";
 import * as integrations from "@signalbox/schema/integrations";
 import * as mappings from "@signalbox/schema/mappings";
@@ -37,6 +38,8 @@ export interface ServiceConfiguration extends PluginUses {
   >[];
   /** Deliveries of the last day that were refused. */
   readonly refusals: readonly Pick<Output<typeof events.list>["items"][number], "source" | "reason">[];
+  /** Executions of the last day that posted nothing. */
+  readonly unposted: readonly Pick<Output<typeof executions.list>["items"][number], "source" | "error">[];
   readonly plugins: readonly (Parameters<typeof stepsFor>[0] & PluginUses["plugins"][number])[];
   readonly checks: readonly Pick<Output<typeof status.get>["checks"][number], "name" | "state" | "message">[];
 }
@@ -69,6 +72,7 @@ export function problemsOf(configuration: ServiceConfiguration): string[] {
     ...unknownActions(configuration),
     ...unknownTools(configuration),
     ...wrongSecrets(configuration),
+    ...missingVariables(configuration),
     ...missingPlugins(configuration),
     ...configuration.plugins.flatMap((one) =>
       stepsFor(
@@ -183,6 +187,25 @@ function wrongSecrets({ refusals, plugins }: Pick<ServiceConfiguration, "refusal
   });
 }
 
+/** Platforms whose events start runs, although the service has no account that posts the answers. */
+function missingVariables({ unposted, checks, accounts, plugins }: ServiceConfiguration): string[] {
+  // Only accounts that have all of their settings are checked.
+  const hasAccount = (source: string) =>
+    checks.some(({ name }) => name === `connection:${source}`) || accounts.some((one) => one.source === source);
+  const ofPlugins = new Set(plugins.flatMap(({ sources }) => sources));
+  const found = unposted.flatMap(({ source, error }) => {
+    const [, missing] = /is not configured \(missing ([a-z_, ]+)\)$/.exec(error ?? "") ?? [];
+    return missing === undefined || missing === "plugin" || ofPlugins.has(source) || hasAccount(source)
+      ? []
+      : [{ source, missing }];
+  });
+  return [...Map.groupBy(found, ({ source }) => source)].map(([source, [newest, ...others]]) => {
+    const names = newest?.missing.split(", ").map((name) => `${source}_${name}`.toUpperCase()) ?? [];
+    const runs = others.length === 0 ? "1 run" : `${others.length + 1} runs`;
+    return `${source} is not configured, so the answers of ${runs} in the last day were not posted. Set ${names.join(" and ")}, and restart the service.`;
+  });
+}
+
 /** None if the health is not readable: it answers 503 while a part of the service is down, which the status describes. */
 async function deferredWebhooks(call: Call): Promise<ServiceConfiguration["deferred"]> {
   try {
@@ -207,8 +230,7 @@ export async function runDoctor(service: Service, out: (text: string) => void): 
       if (page.length < 1000) return rows;
     }
   };
-  const refusedSince = async (from: string) =>
-    call<ServiceConfiguration["refusals"]>(events.list, { outcome: "refused", from, limit: 1000 });
+  const from = new Date(Date.now() - dayMs).toISOString();
   const problems = problemsOf({
     sources: await list(mappings.listSources),
     webhooks: await list(webhookMappings.list),
@@ -217,7 +239,8 @@ export async function runDoctor(service: Service, out: (text: string) => void): 
     agents: await list(agents.list),
     projects: await list(projects.list),
     tools: await list(tools.list),
-    refusals: await refusedSince(new Date(Date.now() - dayMs).toISOString()),
+    refusals: await call(events.list, { outcome: "refused", from, limit: 1000 }),
+    unposted: await call(executions.list, { q: "nothing was posted", from, limit: 1000 }),
     plugins: await list(plugins.list),
     accounts: await list(integrations.list),
     deferred: await deferredWebhooks(call),

@@ -250,6 +250,15 @@ test("without an LLM the service starts and says what to set; failed executions 
   for (const { id } of failed) expect((await service.post(`/api/tasks/${id}/restart`)).status).toBe(200);
   const ended = await waitForExecutions(service, { event_id: body.event_id, count: 2 });
   await model.close();
+  const doctor = run(runtimeUnderTest(), "runtime/cli/main.ts", {
+    args: ["doctor"],
+    cwd: service.folder,
+    env: { SIGNALBOX_URL: service.url },
+  });
+  expect((await doctor.ended).code).toBe(1);
+  expect(doctor.logs()).toContain(
+    "alpha is not configured, so the answers of 2 runs in the last day were not posted. Set ALPHA_TOKEN, and restart the service.",
+  );
   expect(ended).toMatchObject(
     Array(2).fill({ state: "succeeded", result: expect.stringMatching(/^Answer of /), result_url: null }),
   );
