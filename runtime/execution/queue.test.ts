@@ -6,34 +6,55 @@ import { startQueue } from "./queue.ts";
 
 const database = useTestDatabase();
 
-test("if more executions become due at once than there are slots, the other replicas are woken", {
-  tags: ["postgres"],
-}, async () => {
-  const { sql } = database();
-  const wakeOthers = vi.fn();
-  const queue = await startQueue({
-    sql,
+/** A queue whose runs do not end. */
+const open = (options: object) =>
+  startQueue({
+    sql: database().sql,
     bus: { on: () => {}, publish: async () => {} },
     log: noLog,
-    concurrency: 1,
     leaseSeconds: 60,
     onlyProcess: false,
     breakers: { any: false },
     workers: { worker: "w", watch: () => {} },
-    wakeOthers,
+    wakeOthers: () => {},
     presence: { watch: () => ({ end: () => {} }), wake: () => {} },
-    // The first run does not end.
     lookup: { task: () => new Promise(() => {}) },
     settings: {},
+    ...options,
   } as never);
+
+async function insert(issue: string, run_after = new Date()): Promise<void> {
+  const { sql } = database();
+  const place = { source: "alpha", slug: "alpha", subject: `alpha:a/b#${issue}`, project: "a/b", issue };
+  await sql`insert into task_executions ${sql({ id: newId(), task_id: "t", canonical_trigger: "x", content: "", run_after, ...place })}`;
+}
+
+test("if more executions become due at once than there are slots, the other replicas are woken", {
+  tags: ["postgres"],
+}, async () => {
+  const wakeOthers = vi.fn();
+  const queue = await open({ concurrency: 1, wakeOthers });
   for (const issue of ["1", "2"]) {
-    const run_after = new Date(Date.now() + 1_000).toISOString();
-    const place = { source: "alpha", slug: "alpha", subject: `alpha:a/b#${issue}`, project: "a/b", issue };
-    await sql`insert into task_executions ${sql({ id: newId(), task_id: "t", canonical_trigger: "x", content: "", run_after, ...place })}`;
+    await insert(issue, new Date(Date.now() + 1_000));
     queue.takeStored(undefined, true);
   }
   queue.begin();
   await expect.poll(queue.running, { timeout: 10_000 }).toBe(1);
   await expect.poll(() => wakeOthers.mock.calls.length, { timeout: 10_000 }).toBe(1);
+  await queue.stop(3_000);
+});
+
+test("executions that a claim may start do not wait for the notices of those that it holds", { tags: ["postgres"] }, async () => {
+  const { sql } = database();
+  await sql`delete from task_executions`;
+  for (const issue of ["3", "4"]) await insert(issue);
+  await sql`insert into budget_usage (scope, day, day_tokens) values ('issue alpha:a/b#3', date_trunc('day', now(), 'UTC'), 9)`;
+  const { promise: noticeStored, resolve: storeNotice } = Promise.withResolvers<void>();
+  const onHeld = vi.fn(() => noticeStored);
+  const queue = await open({ concurrency: 2, settings: { issue_tokens_per_day: 1 }, onHeld });
+  queue.begin();
+  await expect.poll(() => onHeld.mock.calls.length, { timeout: 10_000 }).toBe(1);
+  expect(queue.running()).toBe(1);
+  storeNotice();
   await queue.stop(3_000);
 });

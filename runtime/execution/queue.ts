@@ -188,10 +188,10 @@ class ExecutionQueue {
     const askedAt = this.#pace.startClaim();
     const endOverflow = this.#overflow.startClaim();
     const claimedExecutions = await claimExecutions(sql, this.#request(free));
-    for (const execution of claimedExecutions) {
-      if (execution.state === "running") this.#start(execution, new Lease(leaseSeconds, askedAt));
-      else await this.#options.onHeld(execution);
-    }
+    const mayRun = ({ state }: ClaimedExecution) => state === "running";
+    // First, because their leases have begun.
+    for (const execution of claimedExecutions.filter(mayRun)) this.#start(execution, new Lease(leaseSeconds, askedAt));
+    for (const execution of claimedExecutions) if (!mayRun(execution)) await this.#options.onHeld(execution);
     endOverflow(claimedExecutions.length < free, this.#hasFreeSlots());
     this.#share.recordClaim(claimedExecutions, this.#leased.executions());
     this.#pace.recordClaim(claimedExecutions.length === free);
