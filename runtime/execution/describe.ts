@@ -1,10 +1,14 @@
 import { plainLine, rememberLatest, type SubjectDetails } from "@signalbox/sdk";
+import { withDeadline } from "../platform/abortable.ts";
 import type { Log } from "../platform/log.ts";
+import { reconcile } from "../platform/reconcile.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { ClaimedExecution } from "./queries.ts";
 
 /** Maximum wait for a tracker to describe a subject, in milliseconds. After that, the run continues without the description. */
 const maxWaitMs = 5_000;
+/** The same for a try of a look-up without which the run cannot continue. */
+export const findMs = 30_000;
 /** Pause after a failed look-up, so that simultaneous runs do not wait for the tracker one after another. */
 const backoffMs = 30_000;
 const maxEntries = 500;
@@ -13,6 +17,8 @@ const maxEntries = 500;
 export interface Descriptions {
   /** `null`: the source has no look-up, or the tracker did not answer. Never rejects. */
   of(execution: ClaimedExecution, connection: Connection | null): Promise<SubjectDetails | null>;
+  /** The same, but waits longer, tries three times, and throws a `Failure` if the tracker does not answer. */
+  find(execution: ClaimedExecution, connection: Connection, signal: AbortSignal): Promise<SubjectDetails | null>;
 }
 
 /** One look-up for all tasks of an event. The source throttles its requests. */
@@ -20,13 +26,17 @@ export function createDescriptions(log: Log): Descriptions {
   // The tasks of an event run at about the same time.
   const known = rememberLatest<Promise<SubjectDetails | null>>(maxEntries);
   const backoffUntil = new Map<string, number>();
-  const ask = async (execution: ClaimedExecution, { id, source, settings }: Connection): Promise<SubjectDetails | null> => {
+  const describe = async (execution: ClaimedExecution, { source, settings }: Connection, signal: AbortSignal) => {
     const { project, issue, content } = execution;
-    if (project === null || issue === null || (backoffUntil.get(id) ?? 0) > Date.now()) return null;
-    const call = { signal: AbortSignal.timeout(maxWaitMs), connection: settings, key: `${execution.id}.describe` };
+    if (project === null || issue === null) return null;
+    const call = { signal, connection: settings, key: `${execution.id}.describe` };
+    return (await source.adapter.describe?.({ subject: { project, issue }, text: content }, call)) ?? null;
+  };
+  const ask = async (execution: ClaimedExecution, connection: Connection): Promise<SubjectDetails | null> => {
+    const { id, source } = connection;
+    if ((backoffUntil.get(id) ?? 0) > Date.now()) return null;
     try {
-      const about = { subject: { project, issue }, text: content };
-      return (await source.adapter.describe?.(about, call)) ?? null;
+      return await describe(execution, connection, AbortSignal.timeout(maxWaitMs));
     } catch (error) {
       const { code } = error as { code?: unknown };
       if (code !== "not_found" && code !== "invalid_input") backoffUntil.set(id, Date.now() + backoffMs);
@@ -34,11 +44,17 @@ export function createDescriptions(log: Log): Descriptions {
       return null;
     }
   };
+  const canAsk = ({ place }: ClaimedExecution, { source, missingSettings }: Connection) =>
+    place?.incomplete && source.adapter.describe !== undefined && missingSettings.length === 0;
   return {
     of: async (execution, connection) => {
-      if (!execution.place?.incomplete || !connection?.source.adapter.describe || connection.missingSettings.length > 0)
-        return null;
+      if (!connection || !canAsk(execution, connection)) return null;
       return known(`${connection.id} ${execution.event_id}`, () => ask(execution, connection));
+    },
+    find: async (execution, connection, signal) => {
+      if (!canAsk(execution, connection)) return null;
+      const inTime = () => withDeadline(signal, findMs, (limited) => describe(execution, connection, limited));
+      return reconcile(undefined, inTime, signal, false);
     },
   };
 }

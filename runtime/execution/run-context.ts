@@ -22,7 +22,7 @@ export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps 
   readonly defaultModel: string;
   /** Whether an external agent of this id is connected and receives tasks. */
   readonly connected: (agentId: string) => boolean;
-  readonly policies: Pick<Policies, "of" | "during">;
+  readonly policies: Pick<Policies, "of" | "during" | "limitsProjects">;
   readonly outbox: Outbox;
   readonly breakers: Pick<Breakers, "guard" | "executionSucceeded">;
   /** When replies to our own writes are a loop, and for how long it is held, in seconds. */

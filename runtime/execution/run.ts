@@ -1,20 +1,23 @@
+import type { PolicyLevel } from "@signalbox/schema/policy";
 import type { SubjectDetails } from "@signalbox/sdk";
 import type { Agent } from "../agents/queries.ts";
+import { connectionTarget } from "../breakers/breakers.ts";
 import { saveUses } from "../memory/use-queries.ts";
 import { yieldIfLong } from "../outbox/open.ts";
-import { Failure } from "../platform/retry.ts";
+import { Failure, maxRetryMs } from "../platform/retry.ts";
 import { posts } from "../platform/telemetry/metrics.ts";
 import { inSpan } from "../platform/telemetry/tracing.ts";
 import { projectKeyOf } from "../policy/policies.ts";
 import { writeRefusal } from "../policy/standing.ts";
-import { subjectKey } from "../subject-names/subject-key.ts";
+import { subjectKey, unknownProject } from "../subject-names/subject-key.ts";
 import type { Task } from "../tasks/queries.ts";
 import { approvalOf, isApproved, isOpen, waitingFor } from "./approval.ts";
 import { runBudget } from "./budget.ts";
-import { requireLimitsOf } from "./chosen-agent.ts";
 import { chooseAgent } from "./chosen-agent-queries.ts";
 import type { Conversation } from "./conversation.ts";
 import { converse } from "./converse.ts";
+import { findMs } from "./describe.ts";
+import { requireLateLimits } from "./late-limits.ts";
 import { withLateStanding } from "./late-standing.ts";
 import { postAnswer } from "./post.ts";
 import { systemPrompt, taskPrompt } from "./prompt.ts";
@@ -37,11 +40,10 @@ const maxHandovers = 2;
 export async function runExecution(initial: Run, options: RunDeps): Promise<RunOutcome> {
   const deps = initial.execution.dry_run ? { ...options, trackerUpdates: false } : options;
   const { transcript } = initial;
-  const isNew = transcript.steps.length === 0;
-  const claimed = isNew ? { ...initial, execution: await withLateStanding(initial.execution, deps) } : initial;
-  const plan = (transcript.steps[0]?.input as Plan | undefined) ?? (await makePlan(claimed, deps));
-  if (plan === null) return { kind: "postponed" };
-  const run = { ...claimed, execution: withSubject(claimed.execution, plan.about) };
+  const begun = await beginRun(initial, deps);
+  if (begun === null) return { kind: "postponed" };
+  const { plan } = begun;
+  const run = { ...initial, execution: begun.execution };
   if (isForConnected(run, plan, deps)) {
     const offered_to = plan.agent_id as string;
     await transcript.flush({ state: "queued", agent_id: offered_to, offered_to, offered_seconds: offerSeconds });
@@ -84,6 +86,14 @@ export async function runExecution(initial: Run, options: RunDeps): Promise<RunO
   return { kind: "done" };
 }
 
+/** The stored plan of an execution, or a new one. */
+async function beginRun(initial: Run, deps: RunDeps): ReturnType<typeof makePlan> {
+  const plan = initial.transcript.steps[0]?.input as Plan | undefined;
+  if (plan) return { plan, execution: withSubject(initial.execution, plan.about) };
+  const isNew = initial.transcript.steps.length === 0;
+  return makePlan(isNew ? { ...initial, execution: await withLateStanding(initial.execution, deps) } : initial, deps);
+}
+
 /** When the event happened, or when it arrived if the platform does not report a time. */
 function timeOf({ origin }: ClaimedExecution): number | null {
   const time = Date.parse(origin?.occurred_at ?? origin?.received_at ?? "");
@@ -117,12 +127,18 @@ function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDep
 const withSubject = (execution: ClaimedExecution, about: SubjectDetails | null | undefined): ClaimedExecution =>
   about?.subject ? { ...execution, ...about.subject, subject: subjectKey(execution.source, about.subject) } : execution;
 
+interface Actor {
+  readonly task: Task;
+  readonly agent: Agent | null;
+  /** Whether the agent was chosen by capability. */
+  readonly isChosen: boolean;
+}
+
 /**
  * The task and the agent that runs it; `null`: its fallback prompt runs. A replay may name another agent and another prompt. Returns
  * `null` if the agent is paused: the execution is queued again.
  */
-async function actorOf(execution: ClaimedExecution, deps: RunDeps): Promise<{ task: Task; agent: Agent | null } | null> {
-  const { sql, lookup } = deps;
+async function actorOf(execution: ClaimedExecution, { sql, lookup }: RunDeps): Promise<Actor | null> {
   const { agent_id, prompt } = execution.overrides ?? {};
   // The agent of the claim is usually the agent that runs, so it is read together with the task.
   const [task, claimed] = await Promise.all([
@@ -133,30 +149,28 @@ async function actorOf(execution: ClaimedExecution, deps: RunDeps): Promise<{ ta
   const required = agent_id === undefined ? task.required_capabilities : [];
   const matched = required.length > 0 ? await chooseAgent(sql, execution, required) : undefined;
   if (matched?.is_paused) return null;
-  if (matched) await requireLimitsOf(matched.id, execution, deps);
   const id = agent_id ?? matched?.id ?? task.actor_id;
   const agent = (claimed && claimed.id === id ? claimed : await lookup.agent(id, null)) ?? null;
   if (!agent && !task.actor_fallback?.trim())
     throw new Failure(`The agent "${id}" does not exist, and the task "${task.id}" has no actor_fallback.`, { retryable: false });
-  if (prompt === undefined) return { task, agent };
-  return { task: { ...task, actor_fallback: prompt }, agent: agent && { ...agent, prompt } };
+  const isChosen = matched !== undefined;
+  if (prompt === undefined) return { task, agent, isChosen };
+  return { task: { ...task, actor_fallback: prompt }, agent: agent && { ...agent, prompt }, isChosen };
 }
 
 /**
- * `null`: the execution is queued again, because others come first on the issue that was looked up, or its project or agent is
- * paused.
+ * The plan of an execution, and the execution with the names that were looked up. `null`: it is queued again, because others come
+ * first on the issue that was looked up, or its project or agent is paused.
  */
-async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan | null> {
-  const actor = await actorOf(execution, deps);
+async function makePlan(run: Run, deps: RunDeps): Promise<{ plan: Plan; execution: ClaimedExecution } | null> {
+  const actor = await actorOf(run.execution, deps);
   if (actor === null) return null;
   const { task, agent } = actor;
   const agent_id = agent?.id ?? null;
-  const connection = deps.connectionFor(execution.source, execution, agent_id);
-  const [memories, about] = await Promise.all([
-    recallAndRecord(execution, agent_id, deps),
-    connection.then((found) => deps.descriptions.of(execution, found)),
-  ]);
-  if (about?.subject && !(await renameSubject(deps.sql, execution, about.subject))) return null;
+  const about = await describeSubject(run, agent_id, deps);
+  const execution = await named(run.execution, about, actor, deps);
+  if (execution === null) return null;
+  const memories = await recallAndRecord(execution, agent_id, deps);
   const policy = deps.policies.of(agent_id, projectKeyOf(execution));
   const isReadOnly = writeRefusal(execution.origin?.author ?? null, policy) !== null;
   const plan: Plan = {
@@ -166,15 +180,53 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
     ...(about && { about }),
     messages: [
       { role: "system", content: await systemPrompt(agent, task, memories, timeOf(execution)) },
-      taskPrompt(task, withSubject(execution, about), about),
+      taskPrompt(task, execution, about),
     ],
     tools: deps.tools
       .eligibleTools({ source: execution.source, agentId: agent_id, allowedTools: agent?.allowed_tools ?? null })
       .filter(({ effect }) => effect === "read" || !isReadOnly)
       .map(({ qualifiedName }) => qualifiedName),
   };
-  transcript.add({ kind: "prompt", state: "succeeded", agent_id, input: plan });
-  return plan;
+  run.transcript.add({ kind: "prompt", state: "succeeded", agent_id, input: plan });
+  return { plan, execution };
+}
+
+/**
+ * The facts about the issue of an execution that its webhook does not contain; `null`: none are needed, or the platform does not
+ * answer. If limits may depend on the project of the issue, and the webhook does not contain it, throws if the platform does not
+ * answer.
+ */
+async function describeSubject({ execution, signal, limits }: Run, agentId: string | null, deps: RunDeps) {
+  const connection = await deps.connectionFor(execution.source, execution, agentId);
+  const isNeeded = execution.project === unknownProject && deps.policies.limitsProjects(execution.source);
+  if (!isNeeded || !connection) return deps.descriptions.of(execution, connection);
+  limits.lease.progress(maxRetryMs(findMs));
+  const find = () => deps.descriptions.find(execution, connection, signal);
+  try {
+    return await deps.breakers.guard(execution, connectionTarget(execution.source, connection.id, "read"), signal, find);
+  } catch (error) {
+    if (error instanceof Failure)
+      error.message = `The project of its issue could not be looked up, so the limits of its project are unknown: ${error.message}`;
+    throw error;
+  }
+}
+
+/** The execution with the names that were looked up, once its limits allow it; `null` if it is queued again. */
+async function named(
+  execution: ClaimedExecution,
+  about: SubjectDetails | null,
+  { agent, isChosen }: Actor,
+  deps: RunDeps,
+): Promise<ClaimedExecution | null> {
+  const known = withSubject(execution, about);
+  const isMoved = known.project !== execution.project;
+  const levels = new Set<PolicyLevel>([...(isChosen ? ["agent" as const] : []), ...(isMoved ? ["project" as const] : [])]);
+  const isRenamed = known.subject !== execution.subject;
+  // Before the issue is renamed: once it is, a later attempt does not know that its project was unknown.
+  if (levels.size > 0 || isRenamed) await requireLateLimits({ levels, isRenamed }, known, agent?.id ?? null, deps);
+  if (!about?.subject) return execution;
+  const renamed = await renameSubject(deps.sql, execution, about.subject);
+  return renamed && { ...known, project_id: renamed.project_id };
 }
 
 /** The memories for the prompt. Their keys are stored with the execution. */

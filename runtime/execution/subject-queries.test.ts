@@ -36,7 +36,9 @@ const claim = (maxExecutions: number): Promise<ClaimedExecution[]> =>
     leasedExecutions: [],
   });
 const byId = { project: "-", issue: "10001" };
-const rename = (execution: ClaimedExecution | undefined) => renameSubject(database().sql, execution as ClaimedExecution, known);
+/** Returns `false` if the execution was queued again. */
+const rename = async (execution: ClaimedExecution | undefined) =>
+  (await renameSubject(database().sql, execution as ClaimedExecution, known)) !== null;
 const details = async () =>
   (await database().sql<{ detail: string }[]>`select event, detail from execution_history order by n`).map((row) => ({ ...row }));
 

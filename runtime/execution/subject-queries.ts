@@ -1,7 +1,8 @@
 import type { Subject } from "@signalbox/sdk";
 import { isUniqueViolation, type Sql } from "../platform/database/client.ts";
 import { projectSpelling } from "../subject-names/project-spelling.ts";
-import { subjectKey } from "../subject-names/subject-key.ts";
+import { rememberName } from "../subject-names/queries.ts";
+import { isUniqueIssue, subjectKey, unknownProject } from "../subject-names/subject-key.ts";
 import type { ClaimedExecution } from "./queries.ts";
 
 /** Maximum number of tries to rename a subject: each fails only if another execution of the issue begins during it. */
@@ -10,9 +11,9 @@ const maxTries = 5;
 /**
  * Stores, for an event and its executions, the identifiers by which people know their subject. The webhook contained only others.
  * If another execution of the same issue is running or comes first, or the project is paused, this one is queued again, and the result
- * is `false`: the claim could not know. That happens once, because the claim then knows.
+ * is `null`: the claim could not know. That happens once, because the claim then knows.
  */
-export async function renameSubject(sql: Sql, execution: RenamedExecution, known: Subject): Promise<boolean> {
+export async function renameSubject(sql: Sql, execution: RenamedExecution, known: Subject): Promise<Renamed | null> {
   for (let tries = 1; ; tries++) {
     try {
       return await rename(sql, execution, known);
@@ -22,21 +23,26 @@ export async function renameSubject(sql: Sql, execution: RenamedExecution, known
   }
 }
 
-type RenamedExecution = Pick<ClaimedExecution, "event_id" | "source" | "lease">;
+/** What the execution is after its subject was renamed. */
+interface Renamed {
+  readonly project_id: number | null;
+}
+type RenamedExecution = Pick<ClaimedExecution, "event_id" | "source" | "slug" | "subject" | "project" | "issue" | "lease">;
 
 /** Locks rows in the order of their ids, like every statement that locks several. */
-const rename = (sql: Sql, { event_id, source, lease }: RenamedExecution, known: Subject): Promise<boolean> =>
+const rename = (sql: Sql, execution: RenamedExecution, known: Subject): Promise<Renamed | null> =>
   sql.begin(async (tx) => {
+    const { event_id, source, lease } = execution;
     const { project, issue } = known;
     const subject = subjectKey(source, known);
-    const rows = await tx<{ id: string; attempts: number; cause: string | null }[]>`
+    const rows = await tx<(Renamed & { id: string; attempts: number; is_own: boolean; cause: string | null })[]>`
       with place as (
         select p.id from projects p
         where p.source = ${source} and ${projectSpelling(tx, tx`p.source_project_id`)} = ${projectSpelling(tx, tx`${project}::text`)}
       ), event as (
         update webhook_events set subject = ${subject} where id = ${event_id}
       ), fired as (
-        select x.id, case when x.lease is not distinct from ${lease} and x.state = 'running' and x.subject is distinct from ${subject} then
+        select x.id, x.lease is not distinct from ${lease} as is_own, case when x.lease is not distinct from ${lease} and x.state = 'running' and x.subject is distinct from ${subject} then
           case when exists (select from task_executions o where o.subject = ${subject} and o.state = 'running'
               and o.event_id is distinct from ${event_id}) then 'another execution is running on its issue'
             when exists (select from task_executions o where o.subject = ${subject} and o.state = 'queued' and o.run_after <= now()
@@ -49,13 +55,17 @@ const rename = (sql: Sql, { event_id, source, lease }: RenamedExecution, known: 
         state = case when f.cause is null then e.state else 'queued' end, lease = case when f.cause is null then e.lease end,
         lease_expires_at = case when f.cause is null then e.lease_expires_at end,
         project_id = coalesce(e.project_id, (select id from place))
-      from fired f where e.id = f.id returning e.id, e.attempts, f.cause`;
+      from fired f where e.id = f.id returning e.id, e.attempts, e.project_id, f.is_own, f.cause`;
+    // The claim has counted it under the former name.
+    if (execution.subject !== subject) await tx`select add_usage(array[${`issue ${subject}`}], 1, 0, 0)`;
+    if (execution.project === unknownProject && execution.issue !== null && !isUniqueIssue(execution.issue))
+      await rememberName(tx, execution, execution.issue, known);
     const postponed = rows.find(({ cause }) => cause !== null);
-    if (!postponed) return true;
+    if (!postponed) return { project_id: rows.find(({ is_own }) => is_own)?.project_id ?? null };
     await tx`
       update execution_history set detail = ${postponed.cause}
       where execution_id = ${postponed.id} and event = 'execution.interrupted' and attempts = ${postponed.attempts} and detail is null`;
-    return false;
+    return null;
   });
 
 /** The facts that determine, together with the policy, the standing that the author of an execution's event must have. */

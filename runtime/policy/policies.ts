@@ -29,6 +29,8 @@ export interface Policies extends CachedValue {
    * still applies: such work must not become less restricted because of it.
    */
   during(agentId: string | null, project: ProjectKey): () => EffectivePolicy;
+  /** Whether any project of the source has a policy. */
+  limitsProjects(source: string): boolean;
 }
 
 /** Maximum number of combined policies in memory. */
@@ -38,6 +40,7 @@ const maxCached = 10_000;
 export async function openPolicies(sql: Sql, bus: Bus, log: Log, settings: Policy): Promise<Policies> {
   let agents = new Map<string, Policy>();
   let projects = new Map<number | string, Policy>();
+  let limitedSources: ReadonlySet<string> = new Set();
   const combinedPolicies = new Map<string, EffectivePolicy>();
   const settingsPolicy = effectivePolicy(settings);
   const read = async () => {
@@ -49,6 +52,7 @@ export async function openPolicies(sql: Sql, bus: Bus, log: Log, settings: Polic
         [`${source} ${spellProject(source_project_id)}`, policy],
       ]),
     );
+    limitedSources = new Set(ofProjects.map(({ source }) => source));
     combinedPolicies.clear();
   };
   const cached = await openCachedValue({ name: "policies", topic: "policy", read, bus, log });
@@ -80,5 +84,5 @@ export async function openPolicies(sql: Sql, bus: Bus, log: Log, settings: Polic
       return isComplete ? of(agentId, project) : effectivePolicy(settings, lastOfProject, lastOfAgent);
     };
   };
-  return { ...cached, of, during };
+  return { ...cached, of, during, limitsProjects: (source) => limitedSources.has(source) };
 }

@@ -10,8 +10,8 @@ interface Deps extends Pick<DecisionDeps, "routing"> {
 }
 
 /**
- * The event with the project of its issue, if its payload contains only the id of the issue and an earlier execution of the same
- * webhook knows the project. So it counts as an event of the issue that is already known: for order, closes, commands, loops and
+ * The event with the project and the name of its issue, if its payload contains only the id of the issue and an earlier execution of
+ * the same webhook knows them. So it counts as an event of the issue that is already known: for order, closes, commands, loops and
  * policies. An event that does nothing is not looked up.
  */
 export async function withProject<E extends IncomingEvent>(sql: Queryable, incoming: E, deps: Deps): Promise<E> {
@@ -19,6 +19,7 @@ export async function withProject<E extends IncomingEvent>(sql: Queryable, incom
   if (!event.subject || !needsName(event.subject)) return incoming;
   const { discarded, command } = commandIn(incoming, deps.hasCommands);
   if (discarded !== null || (command === null && !mayCloseOrStart(incoming, deps))) return incoming;
-  const subject = await findNamed(sql, source, slug, event.subject);
+  const mayBeOld = command === null && !event.closes;
+  const subject = await findNamed(sql, { source, slug }, event.subject, mayBeOld);
   return subject ? { ...incoming, event: { ...event, subject } } : incoming;
 }

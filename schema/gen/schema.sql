@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 4f3acd75d37d108b
+-- Made from 42686a7d545dd20b
 
 create extension if not exists vector;
 
@@ -979,6 +979,17 @@ create table integrations (
   plugin text,
   constraint integrations_pkey PRIMARY KEY (id)
 );
+
+create table issue_names (
+  source text not null,
+  slug text not null,
+  id text not null,
+  project text not null,
+  issue text not null,
+  named_at timestamp(3) with time zone default now() not null,
+  constraint issue_names_pkey PRIMARY KEY (source, slug, id)
+);
+CREATE INDEX issue_names_age ON issue_names USING btree (named_at);
 
 create table issue_notices (
   id uuid not null,
