@@ -9,6 +9,7 @@ import { callOf, roundsOf, startWorld, taskOf, textsOf, type World } from "../ha
 import { assistive } from "./assistive.ts";
 import { everyPage, hostile } from "./every-page.ts";
 import { keyboardOnly } from "./keyboard-only.ts";
+import { noAnswer } from "./no-answer.ts";
 import { type Opened, withApproval } from "./opened.ts";
 import { setupPages } from "./setup-pages.ts";
 import { shownTexts } from "./shown-texts.ts";
@@ -242,6 +243,7 @@ describe("the console", { tags: ["chromium"] }, () => {
   });
 
   keyboardOnly(opened);
+  noAnswer(opened);
   assistive(opened);
   setupPages(opened);
   shownTexts(opened);

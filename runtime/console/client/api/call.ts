@@ -31,7 +31,7 @@ type PagedId = { [Id in OperationId]: OutputOf<Id> extends readonly unknown[] ? 
 /** Runs an operation. Throws a `CallError`. */
 export async function call<Id extends OperationId>(id: Id, input: InputOf<Id>, signal?: AbortSignal): Promise<OutputOf<Id>> {
   const response = await send(id, input as Record<string, unknown>, signal);
-  return (response.status === 204 ? null : await response.json()) as OutputOf<Id>;
+  return (response.status === 204 ? null : await jsonOf(response)) as OutputOf<Id>;
 }
 
 /** Runs a list operation, and also returns the number of items. */
@@ -41,7 +41,7 @@ export async function list<Id extends PagedId>(
   signal?: AbortSignal,
 ): Promise<Page<ItemOf<OutputOf<Id>>>> {
   const response = await send(id, input as Record<string, unknown>, signal);
-  const items = (await response.json()) as ItemOf<OutputOf<Id>>[];
+  const items = (await jsonOf(response)) as ItemOf<OutputOf<Id>>[];
   const total = response.headers.get("x-total-count") ?? String(items.length);
   return {
     items,
@@ -64,6 +64,10 @@ async function send(id: OperationId, input: Record<string, unknown>, signal?: Ab
   return request(method, `${path.slice(1)}${query && `?${query}`}`, inBody ? Object.fromEntries(rest) : undefined, signal);
 }
 
+/** A frozen service accepts connections but does not answer. Its answers to GET take a few seconds at most. */
+const maxAnswerMs = 30_000;
+const notResponding = "The service is not responding. It may be restarting. This page keeps retrying.";
+
 /** Sends a request to the service. `path` has no leading slash. */
 export async function request(
   method: string,
@@ -72,21 +76,35 @@ export async function request(
   signal?: AbortSignal,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
+  const late = method === "GET" ? [AbortSignal.timeout(maxAnswerMs)] : [];
   let response: Response;
   try {
     response = await fetch(`${base}${path}`, {
       method,
       credentials: "same-origin",
-      ...(signal && { signal }),
+      signal: AbortSignal.any([...late, ...(signal ? [signal] : [])]),
       ...(body !== undefined && { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) }),
     });
   } catch (error) {
     if (signal?.aborted) throw error;
     isConnected.value = false;
-    throw new CallError(0, "The service is not responding. It may be restarting. This page keeps retrying.");
+    throw new CallError(0, notResponding);
   }
   isConnected.value = true;
   if (response.ok) return response;
   const answer = (await response.json().catch(() => null)) as { error?: string } | null;
   throw new CallError(response.status, answer?.error ?? `The service returned ${response.status}.`);
+}
+
+/** The body of an answer. Throws a `CallError`. */
+export async function jsonOf(response: Response): Promise<unknown> {
+  try {
+    return await response.json();
+  } catch (error) {
+    // For example its login page, after its session has ended.
+    if (error instanceof SyntaxError)
+      throw new CallError(0, "A proxy answered instead of the service. Reload this page: the proxy may require a new login.");
+    isConnected.value = false;
+    throw new CallError(0, notResponding);
+  }
 }

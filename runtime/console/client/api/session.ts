@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import { request } from "./call.ts";
+import { jsonOf, request } from "./call.ts";
 
 export type Scope = "agent" | "read" | "write" | "admin";
 
@@ -27,12 +27,12 @@ export type Right = keyof typeof rights.value;
 
 export async function readSession(): Promise<void> {
   const response = await request("GET", "console/session");
-  session.value = (await response.json()) as Session;
+  session.value = (await jsonOf(response)) as Session;
 }
 
 export async function logIn(key: string): Promise<void> {
   const response = await request("POST", "console/session", { key });
-  session.value = (await response.json()) as Session;
+  session.value = (await jsonOf(response)) as Session;
 }
 
 export async function logOut(): Promise<void> {

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { request } from "../api/call.ts";
+import { jsonOf, request } from "../api/call.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { navigate, pageUrl } from "../route/location.ts";
 
@@ -31,7 +31,7 @@ export function SendTestEvent() {
       "x-github-event": "issues",
       "x-github-delivery": crypto.randomUUID(),
     });
-    const { event_id } = (await response.json()) as { event_id: string };
+    const { event_id } = (await jsonOf(response)) as { event_id: string };
     navigate(pageUrl(`delivery/${event_id}`));
   };
   return (
