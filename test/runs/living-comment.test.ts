@@ -108,6 +108,16 @@ describeOnDatabases("the living comment", (database) => {
     await shows(issue, /could not finish this: `.*refused.*\[redacted\]/);
     await shows(issue, /\(connect ECONNREFUSED \[address\] at \[address\] and \[address\]\)/);
     expect(texts(issue).join()).not.toContain(token);
+    // The reason quotes the model, whose comments need approval now.
+    const setPolicy = async (policy: object) =>
+      expect((await world.service.put("/api/agents/pm_default", { policy: { presence: "comment", ...policy } })).status).toBe(
+        200,
+      );
+    await setPolicy({ approve: ["comment"] });
+    telling.add(`${repo}#${issue}`);
+    expect((await ends(await open(issue), "failed"))?.error).toMatch(/refused/);
+    await shows(issue, /could not finish this: `its run shows the reason, because comments need approval here`/);
+    await setPolicy({});
     await ends(await open(issue), "succeeded");
     await shows(issue, /^Answer of first/);
     const [before] = texts(issue);

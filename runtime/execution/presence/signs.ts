@@ -12,6 +12,7 @@ import type { Loop } from "../../platform/loop.ts";
 import { toFailure } from "../../platform/reconcile.ts";
 import type { Connection, Connections } from "../../plugins/connections.ts";
 import { type Policies, projectKeyOf } from "../../policy/policies.ts";
+import { approvalOf } from "../approval.ts";
 import { isLiving } from "../living-comment/write-living.ts";
 import type { ClaimedExecution } from "../queries.ts";
 import {
@@ -153,10 +154,17 @@ async function show(
   const presence = presenceOf(sign, options);
   if (presence === "off") return null;
   const signal = AbortSignal.any([ended, AbortSignal.timeout(sign.looks === null ? callMs : recheckMs)]);
-  if (isLiving(presence, connection)) return showLiving(sign, connection, signal, options);
+  if (isLiving(presence, connection)) return showLiving(withoutUnapproved(sign, options), connection, signal, options);
   await react(sign, connection, signal, options);
   return null;
 }
+
+/** The sign without the reason of a failure if comments need approval: it may quote the model or a connected agent. */
+function withoutUnapproved(sign: Sign, { policies }: Pick<PresenceOptions, "policies">): Sign {
+  const needsApproval = approvalOf(() => policies.of(sign.agent_id, projectKeyOf(sign)), null).needs("comment");
+  return needsApproval && sign.error !== null ? { ...sign, error: hiddenReason } : sign;
+}
+const hiddenReason = "its run shows the reason, because comments need approval here";
 
 async function react(
   sign: Sign,
