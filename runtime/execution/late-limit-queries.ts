@@ -7,6 +7,8 @@ interface LimitedUse {
   /** Number of consecutive events on the issue that answer our writes. */
   readonly hops: number;
   readonly is_replay: boolean;
+  /** Until when a loop is held, counted from the arrival of its event as at the gate; `null`: no longer. */
+  readonly loop_until: string | null;
   /** Budgets that are used up, the one that lasts longest first. */
   readonly exceeded: readonly { readonly member: string; readonly reason: string; readonly until: string }[];
 }
@@ -26,10 +28,11 @@ export async function readLimitedUse(
   { id }: Pick<ClaimedExecution, "id">,
   subject: string | null,
   budgets: LateBudgets,
+  cooldownSeconds: number,
 ): Promise<LimitedUse> {
   const [row] = await sql<[LimitedUse]>`
     with execution as (
-      select x.hop, e.replay_of is not null as is_replay, case when x.author_standing in ('contributor', 'none') then 'author ' || x.author end as author,
+      select x.hop, x.created_at + make_interval(secs => ${cooldownSeconds}) as cool_at, e.replay_of is not null as is_replay, case when x.author_standing in ('contributor', 'none') then 'author ' || x.author end as author,
         (x.started_at >= date_trunc('hour', now(), 'UTC'))::int as own, x.subject = ${subject} as is_same
       from task_executions x left join webhook_events e on e.id = x.event_id where x.id = ${id}
     ), used as (
@@ -45,7 +48,7 @@ export async function readLimitedUse(
       ) m (member, used, until)
       join jsonb_each(${JSON.stringify(budgets)}::text::jsonb) b on b.key = m.member
     )
-    select coalesce(x.hop, 0) as hops, x.is_replay, (
+    select coalesce(x.hop, 0) as hops, x.is_replay, case when x.cool_at > now() then x.cool_at end as loop_until, (
       select coalesce(json_agg(json_build_object('member', u.member, 'until', u.until,
         'reason', budget_reason(u.member, u.used, u.value, u.level, u.until)) order by u.until desc), '[]')
       from used u where u.value > 0 and u.used >= u.value

@@ -34,15 +34,14 @@ export async function requireLateLimits(
   const members: readonly PolicyMember[] = [...Object.values(author), "loop_max_hops", ...lateBudgets];
   if (execution.is_released || !members.some(isLate)) return;
   const by = execution.origin?.author ?? null;
-  const use = await readLimitedUse(sql, execution, execution.subject, budgetsOf(policy, isLate));
+  const use = await readLimitedUse(sql, execution, execution.subject, budgetsOf(policy, isLate), loops.cooldownSeconds);
   if (!use.is_replay) {
     const refusal = authorVerdicts(by, null, policy).find(({ check, passes }) => !passes && isLate(author[check]));
     if (refusal) throw new HoldExecution({ reason: refusal.reason, until: null, waitsFor: releaseByOperator, isQuiet: true });
     const { max, reason } = hopLimit(policy, by?.kind ?? "unknown", loops.windowSeconds);
-    if (max > 0 && use.hops > max && isLate("loop_max_hops")) {
-      const until = new Date(Date.now() + loops.cooldownSeconds * 1000).toISOString();
+    if (max > 0 && use.hops > max && use.loop_until !== null && isLate("loop_max_hops")) {
       const text = reason.replace("{hops}", String(use.hops));
-      throw new HoldExecution({ reason: text, until, waitsFor: text, isQuiet: true });
+      throw new HoldExecution({ reason: text, until: use.loop_until, waitsFor: text, isQuiet: true });
     }
   }
   const [exceeded] = use.exceeded;

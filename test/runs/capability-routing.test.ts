@@ -12,7 +12,13 @@ let service: Service;
 beforeAll(async () => {
   tracker = await startTracker({ autoCreate: true });
   model = await startModel({ script: () => ({ content: "Looked at." }), delayMs: 150 });
-  const env = { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "token", LLM_BASE_URL: model.url, LLM_API_KEY: "key" };
+  const env = {
+    ALPHA_API_URL: tracker.url,
+    ALPHA_TOKEN: "token",
+    LLM_BASE_URL: model.url,
+    LLM_API_KEY: "key",
+    LOOP_COOLDOWN_SECONDS: "10",
+  };
   service = await startService({ env });
   await service.post("/api/tasks/sources/seed");
   for (const id of ["half", "whole_a", "whole_b", "actor"])
@@ -140,16 +146,18 @@ test.each([
   expect((await service.put("/api/agents/whole_b", { policy: {} })).status).toBe(200);
 });
 
-test("a loop is held by the limit of the chosen agent", async () => {
+test("a loop is held by the limit of the chosen agent until its cooldown is over", { timeout: 60_000 }, async () => {
   await require(["security", "testing", "other"]);
   expect((await service.put("/api/agents/whole_b", { policy: { loop_max_hops: 1 } })).status).toBe(200);
   const issue = ++number;
   for (const state of ["succeeded", "succeeded"]) await reached(await opened({}, issue), state);
-  expect(await reached(await opened({}, issue), "held")).toMatchObject({
+  const last = await opened({}, issue);
+  expect(await reached(last, "held")).toMatchObject({
     held_reason: expect.stringMatching(
       /^2 events in a row .*looks like a loop: loop_max_hops in the policy of the agent allows 1$/,
     ),
     held_until: expect.stringContaining("Z"),
   });
+  expect(await reached(last, "succeeded")).toMatchObject({ agent_id: "whole_b", held_reason: null });
   expect((await service.put("/api/agents/whole_b", { policy: {} })).status).toBe(200);
 });
