@@ -206,7 +206,7 @@ function missingVariables({ unposted, checks, accounts, plugins }: ServiceConfig
   });
 }
 
-/** None if the health is not readable: it answers 503 while a part of the service is down, which the status describes. */
+/** None if a proxy answers for a service that is down. */
 async function deferredWebhooks(call: Call): Promise<ServiceConfiguration["deferred"]> {
   try {
     return (await call<Output<typeof health.get>>(health.get)).deferred_webhooks ?? [];

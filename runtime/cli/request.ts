@@ -30,6 +30,8 @@ export interface Answer {
   readonly total: string | null;
   /** For a list: the cursor of the next page. */
   readonly nextCursor?: string | null;
+  /** The answer is complete, but its status says that the service does not work: `GET /health` with 503. */
+  readonly isFailure?: boolean;
 }
 
 /** The service refused the request, failed or did not respond: exit code 1. */
@@ -92,13 +94,15 @@ async function exchange(
 ): Promise<Answer> {
   const response = await send(op, input, service);
   if (response.status >= 300 && response.status < 400) throw redirected(response, op, input, service.url);
-  if (!response.ok) throw new RequestError(await complaint(response), response.status);
+  const type = response.headers.get("content-type") ?? "";
+  const isFailure = !response.ok;
+  if (isFailure && !(response.status === op.alternateStatus?.status && /json/.test(type)))
+    throw new RequestError(await complaint(response), response.status);
   const noValue = { value: undefined, total: null };
   if (response.status === 204) return noValue;
   const total = response.headers.get("x-total-count");
-  const type = response.headers.get("content-type") ?? "";
   if (/json/.test(type))
-    return { value: await jsonOf(response, service.url), total, nextCursor: response.headers.get("x-next-cursor") };
+    return { value: await jsonOf(response, service.url), total, nextCursor: response.headers.get("x-next-cursor"), isFailure };
   if (op.serverSentEvents === null || !type.startsWith("text/event-stream")) throw notSignalbox(service.url);
   for await (const text of textsOf(response, service.url)) write(text);
   return noValue;

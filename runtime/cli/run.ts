@@ -71,7 +71,7 @@ async function runNoun(noun: string, [name, ...args]: string[], verbs: readonly 
     terminal.err("The audit log is broken: an entry was changed, removed or added.\n");
     return 1;
   }
-  return 0;
+  return answer.isFailure ? 1 : 0;
 }
 
 /** The verbs that do the same as the commands in comments. */

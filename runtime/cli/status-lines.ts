@@ -33,7 +33,7 @@ export async function statusLines(status: Status): Promise<string[]> {
     ),
     ...problems.map(
       ({ name, state: how, since, message, next_try_at: next }) =>
-        `${how.toUpperCase()} ${name} since ${toSecond(since)}: ${message}${next === null ? "" : `; next try at ${toSecond(next)}`}`,
+        `${how.toUpperCase()} ${name} since ${toSecond(since)}: ${next === null ? message : `${message.replace(/\.$/, "")}; next try at ${toSecond(next)}`}`,
     ),
     ...(problems.length === 0 ? [`All ${checks.length} checks are ok.`] : []),
     // These lines show the remaining rate limit and, during a rotation, when the previous secret was last used.

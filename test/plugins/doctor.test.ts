@@ -111,4 +111,12 @@ test("doctor works while a part of the service is down", { timeout: limit, tags:
     expect(text).toContain("No tracker is connected.");
     return true;
   });
+  expect(await doctorOf(service, "plugin")).toMatch(/^isolation: .*\n0 plugins, no problems\n$/);
+  const health = run(runtimeUnderTest(), "runtime/cli/main.ts", {
+    args: ["health", "get"],
+    env: { SIGNALBOX_URL: service.url },
+    cwd: service.folder,
+  });
+  expect((await health.ended).code).toBe(1);
+  expect(JSON.parse(health.logs())).toMatchObject({ status: "degraded", down: ["redis"] });
 });
