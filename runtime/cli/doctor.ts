@@ -190,19 +190,15 @@ function wrongSecrets({ refusals, plugins }: Pick<ServiceConfiguration, "refusal
 /** Platforms whose events start runs, although the service has no account that posts the answers. */
 function missingVariables({ unposted, checks, accounts, plugins }: ServiceConfiguration): string[] {
   // Only accounts that have all of their settings are checked.
-  const hasAccount = (source: string) =>
-    checks.some(({ name }) => name === `connection:${source}`) || accounts.some((one) => one.source === source);
-  const ofPlugins = new Set(plugins.flatMap(({ sources }) => sources));
+  const checkedSources = checks.map(({ name }) => name.replace(/^connection:/, ""));
+  const configured = [...checkedSources, ...accounts.map(({ source }) => source), ...plugins.flatMap(({ sources }) => sources)];
   const found = unposted.flatMap(({ source, error }) => {
-    const [, missing] = /is not configured \(missing ([a-z_, ]+)\)$/.exec(error ?? "") ?? [];
-    return missing === undefined || missing === "plugin" || ofPlugins.has(source) || hasAccount(source)
-      ? []
-      : [{ source, missing }];
+    const [, missing = "plugin"] = /is not configured \(missing ([a-z_, ]+)\)$/.exec(error ?? "") ?? [];
+    return missing === "plugin" || configured.includes(source) ? [] : [{ source, missing }];
   });
   return [...Map.groupBy(found, ({ source }) => source)].map(([source, [newest, ...others]]) => {
     const names = newest?.missing.split(", ").map((name) => `${source}_${name}`.toUpperCase()) ?? [];
-    const runs = others.length === 0 ? "1 run" : `${others.length + 1} runs`;
-    return `${source} is not configured, so the answers of ${runs} in the last day were not posted. Set ${names.join(" and ")}, and restart the service.`;
+    return `${source} is not configured, so the answers of ${others.length === 0 ? "1 run" : `${others.length + 1} runs`} in the last day were not posted. Set ${names.join(" and ")}, and restart the service.`;
   });
 }
 
