@@ -3,6 +3,7 @@ import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Vault } from "../platform/vault.ts";
+import { Refusal } from "./admit.ts";
 import { cachedBundle } from "./bundle-cache.ts";
 import type { Host } from "./host.ts";
 import { isServing, requireReady, type Settings } from "./installed-plugin.ts";
@@ -11,7 +12,7 @@ import { type RefusedPlugin, refusedPlugin } from "./load.ts";
 import { type LoadedThirdParty, type LoadThirdPartyOptions, loadThirdParty } from "./load-third-party.ts";
 import { type PluginFiles, readPluginFiles } from "./plugin-files.ts";
 import { ProcessStates, type StateListener } from "./process-states.ts";
-import { type IsolationLayer, workingIsolation } from "./sandbox/isolation.ts";
+import { type IsolationLayer, unusableLayers, workingIsolation } from "./sandbox/isolation.ts";
 import { ServedContributions } from "./served-contributions.ts";
 
 interface PluginManagerOptions extends Omit<LoadThirdPartyOptions, "onStatus"> {
@@ -100,7 +101,14 @@ export class PluginManager {
   async isolation(): Promise<{ required: boolean; layers: IsolationLayer[] }> {
     const { deno, requiresIsolation = false } = this.#options.dependencies;
     const { file } = cachedBundle(new TextEncoder().encode("export {};\n"));
-    return { required: requiresIsolation, layers: [...(await workingIsolation(file, deno)).layers] };
+    const layers = await workingIsolation(file, deno).then(
+      (working) => working.layers,
+      (error) => {
+        if (error instanceof Refusal) return unusableLayers(error.message);
+        throw error;
+      },
+    );
+    return { required: requiresIsolation, layers: [...layers] };
   }
   /** Called whenever a process changes its state. */
   onState(listener: StateListener): void {

@@ -120,3 +120,10 @@ test("doctor works while a part of the service is down", { timeout: limit, tags:
   expect((await health.ended).code).toBe(1);
   expect(JSON.parse(health.logs())).toMatchObject({ status: "degraded", down: ["redis"] });
 });
+
+test("plugin doctor works where no plugin can start, and says why", { timeout: limit }, async () => {
+  await using service = await startService({ env: { SIGNALBOX_DENO: "/no/deno" } });
+  expect(await doctorOf(service, "plugin")).toBe(
+    "isolation: none (SIGNALBOX_DENO: /no/deno does not exist. Set it to the path of a Deno binary.)\n0 plugins, no problems\n",
+  );
+});

@@ -86,8 +86,13 @@ export const waitingLine = ({
 type Layers = readonly { readonly layer: string; readonly active: boolean; readonly reason: string | null }[];
 
 /** The isolation layers of plugins on the replica that answered. */
-export const isolationText = (layers: Layers): string =>
-  `isolation: ${layers.map(({ layer, active, reason }) => (active ? layer : `no ${layer} (${reason})`)).join(", ")}\n`;
+export const isolationText = (layers: Layers): string => {
+  const [first, ...others] = layers;
+  // Without Deno, for example.
+  if (first && others.every(({ reason }) => reason !== null && reason === first.reason))
+    return `isolation: none (${first.reason})\n`;
+  return `isolation: ${layers.map(({ layer, active, reason }) => (active ? layer : `no ${layer} (${reason})`)).join(", ")}\n`;
+};
 
 export const missingLayers = (layers: Layers): string[] =>
   layers

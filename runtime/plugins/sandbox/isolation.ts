@@ -105,6 +105,10 @@ function layersOf(available: Isolation, workingLayers: Isolation): IsolationLaye
   ];
 }
 
+/** The layers if no process of a plugin can start here, for example without Deno. */
+export const unusableLayers = (reason: string): IsolationLayer[] =>
+  layersOf(noIsolation, noIsolation).map(({ layer }) => ({ layer, active: false, reason }));
+
 function seccompReason({ bwrap, seccomp }: Isolation): string {
   if (bwrap === null) return notFound("bwrap", "bubblewrap");
   return seccomp ? forbidden("a seccomp filter") : `there is no filter for ${process.arch}`;
