@@ -12,7 +12,7 @@ import { recordStanding, standingRules } from "./subject-queries.ts";
 
 export interface LateStandingDeps {
   readonly sql: Sql;
-  readonly standings: Pick<Standings, "find">;
+  readonly standings: Pick<Standings, "find" | "of">;
   readonly policies: Pick<Policies, "of">;
   readonly connectionFor: Connections["forExecution"];
 }
@@ -29,7 +29,9 @@ export async function withLateStanding(execution: ClaimedExecution, deps: LateSt
   if (!author || execution.author_standing !== "unknown" || project === null || event_id === null) return execution;
   const connection = await deps.connectionFor(execution.source, execution, null);
   if (!connection?.source.adapter.standing) return execution;
-  const standing = await deps.standings.find(connection, project, author);
+  const found = await deps.standings.find(connection, project, author);
+  // While the platform does not answer, an old standing still restricts its account.
+  const standing = found === "unknown" ? deps.standings.of(connection, project, author) : found;
   if (standing === "unknown") return execution;
   const refusal = execution.is_released ? null : await lateRefusal(execution, { ...author, standing }, deps);
   if (refusal !== null) throw new HoldExecution({ reason: refusal, until: null, waitsFor: releaseByOperator, isQuiet: true });
