@@ -104,6 +104,8 @@ export async function jsonOf(response: Response): Promise<unknown> {
     // For example its login page, after its session has ended.
     if (error instanceof SyntaxError)
       throw new CallError(0, "A proxy answered instead of the service. Reload this page: the proxy may require a new login.");
+    // The page that asked was left.
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
     isConnected.value = false;
     throw new CallError(0, notResponding);
   }
