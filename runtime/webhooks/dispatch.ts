@@ -112,7 +112,7 @@ export class Dispatcher {
     const { inOrder } = incoming;
     const store = async () => {
       const decided = decide(incoming, reason, [...new Set(named)], this.#options);
-      const arrival = { ...decided, ...identify(incoming, this.#options.replayHours) };
+      const arrival = { ...decided, ...identify(incoming, command, this.#options.replayHours) };
       if (carryOut && command && reason === null)
         return storeCommand(arrival, { command, carryOut, isById: isById === true }, this.#options);
       if (command && reasonToWait !== null) return storePending(arrival, command, this.#options);

@@ -3,7 +3,7 @@ import { type Json, markersIn } from "@signalbox/sdk";
 import { digestsIn, kindsOfEvent } from "../own-writes/own-write.ts";
 import { sha256Of } from "../platform/digest.ts";
 import type { Arrival } from "./arrival.ts";
-import { type CommandName, commandOf } from "./command.ts";
+import type { Command, CommandName } from "./command.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 import { isReported } from "./received-webhook.ts";
 
@@ -15,13 +15,17 @@ const maxCompared = 1_048_576;
 /** Members of a payload that differ between the hooks of a repository, an organisation and an app. */
 const ofHooks = new Set(["hook", "hook_id", "installation", "organization", "enterprise", "business"]);
 
-/** Keys by which an event is recognised as a copy of another, or as our own change. */
-export function identify(incoming: IncomingEvent, replayHours: number): Pick<Arrival, "copy" | "hookDigest" | "suspect"> {
+/** Keys by which an event is recognised as a copy of another, or as our own change. `command`: the command that it gives. */
+export function identify(
+  incoming: IncomingEvent,
+  command: Command | null,
+  replayHours: number,
+): Pick<Arrival, "copy" | "hookDigest" | "suspect"> {
   const { event, body, replayScopes: scopes = [], origin } = incoming;
   const isNew = isReported(origin);
   return {
     copy: replayHours > 0 && scopes.length > 0 ? { scopes, digest: sha256Of(body) } : null,
-    hookDigest: isNew && event.hook_id ? contentDigest(incoming) : null,
+    hookDigest: isNew && event.hook_id ? contentDigest(incoming, command) : null,
     suspect: isNew ? suspectOf(incoming) : null,
   };
 }
@@ -30,11 +34,10 @@ export function identify(incoming: IncomingEvent, replayHours: number): Pick<Arr
  * The digest of the content that all hooks deliver alike. A command on all that its webhook may control is no copy of the same
  * command by another webhook, which may control more: see `CommandPlace`.
  */
-function contentDigest(incoming: IncomingEvent): string {
-  const { event, slug, payload = null, body } = incoming;
+function contentDigest(incoming: IncomingEvent, command: Command | null): string {
+  const { slug, payload = null, body } = incoming;
   const digest = sameDigest(incoming) ?? hookDigest(payload, body);
-  const command = commandOf(event)?.name;
-  return command && concernsAll.has(command) ? sha256Of(`${slug} ${digest}`) : digest;
+  return command && concernsAll.has(command.name) ? sha256Of(`${slug} ${digest}`) : digest;
 }
 
 /** Commands on all executions that their webhook may control. A `/retry` concerns one, and `/stop` those of all webhooks. */

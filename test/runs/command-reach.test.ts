@@ -123,6 +123,20 @@ test("a decision that two webhooks report reaches what each of them may decide",
   expect(third).toEqual({ event_id: second.event_id, status: "duplicate" });
 });
 
+test("without commands, a comment that two webhooks report is one event", { timeout: 60_000 }, async () => {
+  await using other = await startWorld({
+    tasks: ["first"],
+    env: { ENCRYPTION_KEY: "ab".repeat(32), COMMANDS_ENABLED: "false" },
+  });
+  const credentials = { token, api_url: other.tracker.url, webhook_secret: secret };
+  const stored = { source: "alpha", name: "Both", credentials };
+  const { id: slug } = (await other.service.post<{ id: string }>("/api/integrations", stored)).body;
+  const text = comment(++last, "/continue as before");
+  const { body: first } = await other.service.webhook(text, { slug, secret, headers: { "x-github-hook-id": "1" } });
+  const { body: second } = await other.service.webhook(text, { headers: { "x-github-hook-id": "2" } });
+  expect(second).toEqual({ event_id: first.event_id, status: "duplicate" });
+});
+
 test("a decision that is polled concerns only what was proposed before it was written", { timeout: 60_000 }, async () => {
   const polled = { source: "alpha", project_id: repo, interval_minutes: 60, enabled: false };
   const { body: source } = await world.service.post<{ id: number }>("/api/poll-sources", polled);
