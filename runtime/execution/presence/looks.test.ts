@@ -106,10 +106,11 @@ test("looks of a write check that fail do not count: lost writes are kept until 
 test("the same for a sign: lost writes are kept until the fourth look that succeeds", { tags: ["postgres"] }, async () => {
   const { id, tracker, options, lostKeys } = await makeRun("failed");
   await sql()`insert into execution_signs (execution_id, sign, due_at) values (${id}, 'failed', now() + interval '1 hour')`;
+  const policy = { presence: { value: "comment" }, staged: { value: false }, approve: { value: [] } };
   const presence = startPresence({
     ...options,
     bus: { on() {} } as unknown as Bus,
-    policies: { of: () => ({ presence: { value: "comment" } }) as EffectivePolicy },
+    policies: { of: () => policy as unknown as EffectivePolicy },
     outbox: { of: () => ({ withoutSecrets: (text: string) => text }) } as unknown as Outbox,
     trackerUpdates: true,
   });
