@@ -3,7 +3,7 @@ import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError, APIUse
 import { deadlineOf } from "../platform/abortable.ts";
 import { innermost } from "../platform/error-text.ts";
 import { jsonOr } from "../platform/json.ts";
-import { brokenOff } from "../platform/network/lean-fetch.ts";
+import { isBrokenOff } from "../platform/network/lean-fetch.ts";
 import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { headerOf } from "../platform/network/whole-response.ts";
 import { Failure } from "../platform/retry.ts";
@@ -96,7 +96,7 @@ function createPost(client: OpenAI, { fetch, timeoutMs }: LlmOptions) {
 
 /** Throws an error for a request that got no response. The operating system's own timeout counts as a timeout, too. */
 function throwUnreached(error: Error): never {
-  if (error.message === brokenOff) throw error;
+  if (isBrokenOff(error)) throw error;
   const isTimeout = /timed? ?out/i.test(`${error} ${error.cause ?? ""}`);
   throw isTimeout
     ? Object.assign(new APIConnectionTimeoutError(), { cause: error })
@@ -203,7 +203,7 @@ export function classify(error: unknown, endpoint: Endpoint): unknown {
   if (error instanceof SyntaxError || error instanceof TypeError)
     return new Failure(`The LLM's answer could not be read: ${error.message}`, {
       retryable: true,
-      unreadable: error.message === brokenOff || error instanceof SyntaxError,
+      unreadable: isBrokenOff(error) || error instanceof SyntaxError,
       cause: error,
     });
   return error;

@@ -70,7 +70,11 @@ export function leanFetch(config: Pick<Config, "proxies">, isDeno = "Deno" in gl
 }
 
 /** The message with which `fetch` reports that the server sent only a part of its answer. */
-export const brokenOff = "terminated";
+const brokenOff = "terminated";
+const brokenOffOnDeno = "error reading a body from connection";
+
+/** Whether the server sent only a part of its answer. */
+export const isBrokenOff = ({ message }: Error): boolean => message === brokenOff || message.startsWith(brokenOffOnDeno);
 
 /** Headers by their names in lower case. Most callers pass them in this form, so no `Headers` object is created for them. */
 function recordOf(headers: HeadersInit | undefined): Record<string, string> {
