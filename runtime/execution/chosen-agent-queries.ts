@@ -11,9 +11,8 @@ interface ChosenAgent {
 
 /**
  * Chooses the agent with the most of the required capabilities. Ties go to agents that are not paused, then to the agent with the
- * fewest running executions, those that wait for a connected agent included, then to the least recently used. Choices are made and
- * recorded one at a time, so that tied agents share executions that start together. Returns `undefined` if no agent has any of the
- * capabilities.
+ * fewest running executions (also those that wait for a connected agent), then to the least recently used. Makes one choice at a
+ * time, so that executions that start together are distributed. `undefined`: no agent has any of the capabilities.
  */
 export const chooseAgent = (
   sql: Sql,

@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { findOwn } from "../own-writes/queries.ts";
 import { firstLockKeys } from "../platform/database/advisory-lock.ts";
 import type { Fragment, Queryable } from "../platform/database/client.ts";
+import { nextTurnIfLarge } from "../platform/next-turn.ts";
 import { projectSpelling } from "../subject-names/project-spelling.ts";
 import type { Arrival, NewEvent, StoredEvent } from "./arrival.ts";
 import { eventRows, executionRows, inOrderOfLocks } from "./arrival-rows.ts";
@@ -15,8 +15,6 @@ export interface ArrivalLimits {
   readonly replayHours: number;
   readonly loops: LoopLimits;
 }
-/** Size of a large body. */
-const largeBytes = 1 << 20;
 const noLimits: ArrivalLimits = { replayHours: 0, loops: { windowSeconds: 0, cooldownSeconds: 0 } };
 
 /**
@@ -41,8 +39,8 @@ export async function insertArrivals(
   const isNew = sql`${bodyCopies.isNew} and ${hookCopies.isNew}`;
   const starting = startingOf(sql, arrivals, loops);
   const inserted = insertEvents(sql, ordered, { isNew, ownReason: own.reason });
-  // Otherwise no other request would be served while large bodies are written for the statement and then for the socket.
-  if (arrivals.some(({ event }) => event.body.byteLength > largeBytes)) await nextTurn();
+  // The bodies are written for the socket next.
+  await nextTurnIfLarge(Math.max(...arrivals.map(({ event }) => event.body.byteLength)));
   const rows = await sql<StoredEvent[]>`
     with ${bodyCopies.noted} ${hookCopies.noted} ${own.found} stored as (
       ${inserted}

@@ -230,18 +230,6 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.sees("Give the token write permission on issues");
   });
 
-  test("an address without a run says so, offers a way on and nothing to press", async () => {
-    for (const [id, said] of [
-      ["01a2165e-355b-7001-a728-da4f77bfd541", "There is no task execution"],
-      ["not-an-id", "There is nothing at this address"],
-    ] as const) {
-      await tab.open(`/console/run/${id}`);
-      await tab.sees(said);
-      await tab.sees("Find the issue");
-      expect(await tab.page.$$("main button")).toEqual([]);
-    }
-  });
-
   keyboardOnly(opened);
   noAnswer(opened);
   assistive(opened);

@@ -2,8 +2,21 @@ import { expect, test } from "vitest";
 import { openBeside } from "../harness/browser.ts";
 import type { Opened } from "./opened.ts";
 
-/** What a page shows while the service does not answer, or a proxy answers instead. */
+/** What a page shows if it gets nothing to show: no run at its address, no answer of the service, or that of a proxy. */
 export function noAnswer(opened: () => Opened): void {
+  test("an address without a run says so, offers a way on and nothing to press", async () => {
+    const { tab } = opened();
+    for (const [id, said] of [
+      ["01a2165e-355b-7001-a728-da4f77bfd541", "There is no task execution"],
+      ["not-an-id", "There is nothing at this address"],
+    ] as const) {
+      await tab.open(`/console/run/${id}`);
+      await tab.sees(said);
+      await tab.sees("Find the issue");
+      expect(await tab.page.$$("main button")).toEqual([]);
+    }
+  });
+
   test("a service that accepts requests but answers none is reported, and the page continues once it answers", async () => {
     const frozen = await openBeside(opened().tab, opened().world.service.url);
     // Instead of half a minute.

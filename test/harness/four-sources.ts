@@ -24,8 +24,12 @@ export const fourEnv = (trackers: FourTrackers, token: string): Record<string, s
   ...trackersEnv(trackers),
 });
 
-export async function closeFour(trackers: FourTrackers | undefined): Promise<void> {
-  for (const tracker of Object.values(trackers ?? {})) await tracker.close();
+/** Closes the trackers, then the others in turn. Some are missing if the start of a test failed. */
+export async function closeFour(
+  trackers: FourTrackers | undefined,
+  ...others: readonly ({ close(): Promise<void> } | undefined)[]
+): Promise<void> {
+  for (const one of [...Object.values(trackers ?? {}), ...others]) await one?.close();
 }
 
 /** Seeds agents and source mappings, and lets the triggers start the task `look` of the agent `pm_default`. Default: new issues. */

@@ -19,11 +19,7 @@ describeOnDatabases("a command that waits for an answer of its platform", (datab
     service = await startService({ database, env });
     await seedLook(service);
   }, 180_000);
-  afterAll(async () => {
-    await closeFour(trackers);
-    await model?.close();
-    await service?.close();
-  }, 60_000);
+  afterAll(() => closeFour(trackers, model, service), 60_000);
 
   const send = async (path: string, payload: object, headers: Readonly<Record<string, string>> = {}) => {
     const { body } = await service.post<Receipt>(`/webhook/${path}`, payload, { headers });

@@ -42,11 +42,7 @@ beforeAll(async () => {
   service = await startService({ env: { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", ...fourEnv(trackers, "t") } });
   await seedLook(service);
 }, 180_000);
-afterAll(async () => {
-  await closeFour(trackers);
-  await model?.close();
-  await service?.close();
-}, 60_000);
+afterAll(() => closeFour(trackers, model, service), 60_000);
 
 const before = "2019-01-01T00:00:00.000Z";
 

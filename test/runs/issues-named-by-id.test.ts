@@ -34,9 +34,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   for (const open of gates.values()) open();
-  await closeFour(trackers);
-  await model?.close();
-  await service?.close();
+  await closeFour(trackers, model, service);
 }, 60_000);
 
 const send = async (source: "gamma" | "delta", payload: object, headers: Readonly<Record<string, string>> = {}) => {

@@ -19,11 +19,7 @@ beforeAll(async () => {
   });
   await seedLook(service);
 }, 180_000);
-afterAll(async () => {
-  await closeFour(trackers);
-  await model?.close();
-  await service?.close();
-}, 60_000);
+afterAll(() => closeFour(trackers, model, service), 60_000);
 
 /** The account that no event has named so far, with its access level in the project. */
 let people = 100;

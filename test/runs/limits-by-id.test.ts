@@ -20,11 +20,7 @@ beforeAll(async () => {
   const app = { name: "APP", source: "gamma", source_project_id: "APP" };
   project = (await service.post<{ id: number }>("/api/projects", app)).body.id;
 }, 180_000);
-afterAll(async () => {
-  await closeFour(trackers);
-  await model?.close();
-  await service?.close();
-}, 60_000);
+afterAll(() => closeFour(trackers, model, service), 60_000);
 
 interface Seen extends ExecutionSeen {
   readonly subject: string;

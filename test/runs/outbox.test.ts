@@ -59,11 +59,7 @@ beforeAll(async () => {
   });
   await seedLook(service);
 }, 180_000);
-afterAll(async () => {
-  await closeFour(trackers);
-  await model?.close();
-  await service?.close();
-}, 60_000);
+afterAll(() => closeFour(trackers, model, service), 60_000);
 
 async function run(source: Source, text: string) {
   const made = newIssue(trackers, source, ++number, text);

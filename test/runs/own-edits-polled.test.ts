@@ -74,11 +74,7 @@ beforeAll(async () => {
     for (const [at, [event_name, action]] of names[source].entries())
       await service.post("/api/tasks/sources", { source, event_name, action, canonical_trigger: triggers[at] });
 }, 180_000);
-afterAll(async () => {
-  await closeFour(trackers);
-  await model?.close();
-  await service?.close();
-}, 60_000);
+afterAll(() => closeFour(trackers, model, service), 60_000);
 
 const hourAgo = () => new Date(Date.now() - 3_600_000).toISOString();
 /** A poll source for the issues of one test. */

@@ -1,9 +1,9 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { HttpBindings } from "@hono/node-server";
 import { problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
+import { nextTurnIfLarge } from "../../platform/next-turn.ts";
 import { type Answer, onceFinished } from "./pipelining.ts";
 
 /**
@@ -11,9 +11,6 @@ import { type Answer, onceFinished } from "./pipelining.ts";
  * together. Milliseconds.
  */
 const [bodyMs, spreadMs] = [30_000, 1_000];
-
-/** Size of a body that is joined in a turn of the event loop of its own, in bytes. */
-const largeBytes = 1 << 20;
 
 /** Maximum number of bodies that arrive at the same time. Each takes about 30 KB, even if few bytes have arrived. */
 const maxArriving = 4_000;
@@ -179,8 +176,8 @@ async function collect(
   if (!isWhole) for await (const chunk of inTime(keptOpen(stream), budget)) take(chunk);
   if (chunks.length === 1) return chunks[0] as Uint8Array;
   const body = Buffer.concat(chunks, size);
-  // Joining and then hashing many megabytes at once would delay other requests.
-  if (size > largeBytes) await nextTurn();
+  // It is hashed next.
+  await nextTurnIfLarge(size);
   return body;
 }
 
