@@ -193,6 +193,10 @@ async function reported(service: World["service"]): Promise<number> {
   return body.reduce((total, { context }) => total + context.duplicates.length, 0);
 }
 
+/** The request that a rule left without a response. Until it is looked up, the service may have sent others, such as reactions. */
+const unanswered = (requests: Requests, rule: { readonly method?: string; readonly path?: string }) =>
+  requests.findLast((sent) => sent.status === null && sent.method === rule.method && sent.path.includes(String(rule.path)));
+
 /** Makes the service die at a point of the run on an issue. */
 function deathsOf(world: World, { sql, about: named = [], request: given }: Omit<Point, "scenario">, number: number) {
   const about = named.map((part) => part.replace(subject, `alpha:${repo}#${number}`));
@@ -225,7 +229,7 @@ function deathsOf(world: World, { sql, about: named = [], request: given }: Omit
       if (!fault) return eventually(() => !isAlive(), { timeout: 90_000 });
       const armed = fault;
       await eventually(() => armed.applied === 1, { timeout: 90_000 });
-      if (!armed.rule.after) lost = [...lost, JSON.stringify(tracker.requests.at(-1)?.body ?? "")];
+      if (!armed.rule.after) lost = [...lost, JSON.stringify(unanswered(tracker.requests, armed.rule)?.body ?? "")];
       await service.kill();
     },
     /** Requests with a text that the tracker did not carry out. */
