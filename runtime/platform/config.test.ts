@@ -27,6 +27,12 @@ test.each([
   ["<0123>456789<abc>", ["<0123>456789<abc>"]],
 ])("API_KEYS=%j is taken", (keys, taken) => expect(read(keys)).toEqual(taken));
 
+test("ENCRYPTION_KEY of only commas is refused, because nothing would be encrypted", () => {
+  const line = "ENCRYPTION_KEY: contains no key; unset it to store no credentials";
+  for (const keys of [",", " , "]) expect(() => readConfig({ ENCRYPTION_KEY: keys }, "none.env")).toThrow(new ConfigError(line));
+  expect(readConfig({ ENCRYPTION_KEY: `${"0f".repeat(32)},` }, "none.env").ENCRYPTION_KEY).toHaveLength(1);
+});
+
 const secrets = [
   "ALPHA_WEBHOOK_SECRET",
   "DELTA_WEBHOOK_SECRET_PREVIOUS",

@@ -74,11 +74,13 @@ export const service = {
   MAX_INFLIGHT_BODY_BYTES: integer(268_435_456, 1024, 2 ** 40).describe(
     "Maximum total size of all request bodies in memory, in bytes. Further requests are answered with 503.",
   ),
-  ENCRYPTION_KEY: list
+  ENCRYPTION_KEY: items
+    .refine((keys) => keys.length > 0, "contains no key; unset it to store no credentials")
     .refine(
       (keys) => keys.every(isEncryptionKey),
       "must be 32 bytes as 64 hexadecimal digits or as base64; separate several keys with commas",
     )
+    .default([])
     .describe(
       "Key that encrypts stored credentials: 32 bytes in hexadecimal or base64. Several keys, comma-separated, allow rotation: the first encrypts, all decrypt.",
     ),
