@@ -18,6 +18,8 @@ interface ProcessStatesDeps {
 export class ProcessStates {
   readonly #deps: ProcessStatesDeps;
   readonly #listeners: StateListener[] = [];
+  /** Why this machine cannot run a process, as reported: each start finds it again. */
+  readonly #noSandbox = new WeakMap<SupervisedProcess, string | null>();
   /** Processes whose quarantine is being stored. If that fails, the next refresh starts them again. */
   readonly #storing = new Set<SupervisedProcess>();
 
@@ -45,7 +47,8 @@ export class ProcessStates {
     const { alarm, sql, bus, log } = this.#deps;
     this.notify(id, status);
     const { state, code, reason, crashes } = status;
-    if (state === "backoff") alarm("a plugin's process exited", { plugin: id, version, code, reason, crashes });
+    if (state === "backoff" && code === "NO_SANDBOX") this.#reportNoSandbox(process, { plugin: id, version, code, reason });
+    else if (state === "backoff") alarm("a plugin's process exited", { plugin: id, version, code, reason, crashes });
     if (state !== "quarantined") return;
     alarm("a plugin was quarantined", { plugin: id, version, code, reason, crashes });
     if (!stored) return;
@@ -54,5 +57,11 @@ export class ProcessStates {
       .finally(() => this.#storing.delete(process))
       .then(() => bus.publish("plugins"))
       .catch((error) => log.warn("failed to store a plugin's quarantine", { plugin: id, error }));
+  }
+
+  #reportNoSandbox(process: SupervisedProcess, context: { reason: string | null } & Record<string, unknown>): void {
+    if (this.#noSandbox.get(process) === context.reason) return;
+    this.#noSandbox.set(process, context.reason);
+    this.#deps.alarm("this machine cannot run a plugin; each minute, it tries again", context);
   }
 }

@@ -127,3 +127,18 @@ test("plugin doctor works where no plugin can start, and says why", { timeout: l
     "isolation: none (SIGNALBOX_DENO: /no/deno does not exist. Set it to the path of a Deno binary.)\n0 plugins, no problems\n",
   );
 });
+
+test("a plugin that this machine cannot run waits, and starts without an operator once it can", { timeout: limit }, async () => {
+  await using service = await startService({ env: { WATCHDOG_ENABLED: "true" } });
+  const { body } = await buildPlugin(source, manifest);
+  expect((await service.post("/api/plugins", body)).status).toBe(201);
+  expect((await service.post("/api/plugins/tickets/approve", {})).status).toBe(200);
+  const read = async () => (await service.get<{ state: string; code: string | null }>("/api/plugins/tickets")).body;
+  await service.restart({ SIGNALBOX_DENO: "/no/deno" });
+  await eventually(async () => expect(await read()).toMatchObject({ state: "backoff", code: "NO_SANDBOX" }) ?? true);
+  expect(await doctorOf(service, "plugin")).toContain("tickets: NO_SANDBOX: SIGNALBOX_DENO: /no/deno does not exist.");
+  const { body: reports } = await service.get<{ message: string }[]>("/api/watchdog?search=cannot%20run%20a%20plugin");
+  expect(reports).toHaveLength(1);
+  await service.restart();
+  await eventually(async () => expect(await read()).toMatchObject({ state: "ready", code: null }) ?? true);
+});

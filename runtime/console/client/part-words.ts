@@ -112,8 +112,8 @@ const plugins: Readonly<Record<Plugin["state"], StateText>> = {
   },
   backoff: {
     label: "waiting to restart",
-    sentence: "The plugin exited unexpectedly and will restart after a delay.",
-    next: "If it keeps exiting, check the reason and the plugin's log.",
+    sentence: "The plugin exited or could not start. It will be started again after a delay.",
+    next: "If that happens again, check the reason and the plugin's log.",
     tone: "wait",
   },
   quarantined: {

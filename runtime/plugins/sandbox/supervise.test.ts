@@ -81,6 +81,19 @@ test("a permanent error is not retried by restarts", async () => {
   });
 });
 
+test("a machine that can run no plugin is no crash of the plugin: it waits, and calls of its tools fail at once", async () => {
+  const { open, states } = stand();
+  let starts = 0;
+  const noSandbox = new Refusal("NO_SANDBOX", "Deno was not found.");
+  const plugin = new SupervisedProcess(options(() => (++starts < 5 ? Promise.reject(noSandbox) : open()), states));
+  await plugin.start();
+  expect(plugin.status()).toMatchObject({ state: "backoff", code: "NO_SANDBOX", crashes: 0 });
+  await expect(plugin.call(target, [])).rejects.toMatchObject({ code: "unavailable", retryable: false });
+  await until(() => plugin.status().state === "ready");
+  expect(states).not.toContain("quarantined");
+  await plugin.stop();
+});
+
 test("a call aborted while waiting does not block the next", async () => {
   const { states, open } = stand();
   let answer = () => {};

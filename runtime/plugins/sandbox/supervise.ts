@@ -8,7 +8,8 @@ import type { Sandbox } from "./open.ts";
 
 /**
  * State of a plugin's process. `degraded`: it is running, but crashed within the last ten minutes. `backoff`: it waits for its
- * next start. `quarantined`: it crashed too often or cannot start; an operator must enable it again.
+ * next start. `quarantined`: it crashed too often or cannot start; an operator must enable it again. If this machine can run no
+ * plugin at all (`NO_SANDBOX`), the process waits too, because other replicas may be able to.
  */
 export type ProcessState = "starting" | "ready" | "degraded" | "backoff" | "quarantined" | "stopped";
 export interface ProcessStatus {
@@ -36,7 +37,7 @@ interface SuperviseOptions {
 const operatorMs = 300_000;
 /** Milliseconds, and counts. */
 const defaultTimes = { firstBackoff: 1_000, maxBackoff: 60_000, window: 600_000, crashes: 5 };
-/** Errors that another start cannot fix. */
+/** Errors of the plugin that another start cannot fix. */
 const permanentErrors: readonly string[] = [
   "NOT_A_PLUGIN",
   "UNKNOWN_CONTRACT",
@@ -44,7 +45,6 @@ const permanentErrors: readonly string[] = [
   "SDK_RANGE",
   "BAD_CONFIG",
   "BAD_CONTRIBUTION",
-  "NO_SANDBOX",
   "UNKNOWN_NEED",
   "MODIFIED",
 ];
@@ -126,7 +126,8 @@ export class SupervisedProcess {
     if (this.#sandbox) return this.#sandbox;
     const { name } = this.#options;
     const message = `The plugin ${name} is ${this.#state}${this.#why ? ` (${this.#why.code}): ${this.#why.reason}` : ""}`;
-    if (this.#state === "backoff")
+    const isWaiting = this.#state === "backoff";
+    if (isWaiting && !(this.#why?.code === "NO_SANDBOX" && kind === "tools"))
       throw new PluginError("unavailable", message, {
         retryable: true,
         retry_after_ms: Math.max(100, this.#restartAt - Date.now()),
@@ -152,6 +153,7 @@ export class SupervisedProcess {
       const code = error instanceof Refusal ? error.code : "SETUP_FAILED";
       const reason = messageOf(error);
       if (permanentErrors.includes(code)) this.#set("quarantined", { code, reason });
+      else if (code === "NO_SANDBOX") this.#startIn(this.#times.maxBackoff, { code, reason });
       else this.#crashed(code, reason);
     }
   }
@@ -164,10 +166,13 @@ export class SupervisedProcess {
       this.#set("quarantined", { code, reason: `${reason}; it crashed ${count} times in ${window / 60_000} minutes` });
       return;
     }
-    const wait = Math.min(maxBackoff, firstBackoff * 2 ** (count - 1));
-    this.#restartAt = Date.now() + wait;
-    this.#restart = setTimeout(() => void this.start(), wait);
-    this.#set("backoff", { code, reason });
+    this.#startIn(Math.min(maxBackoff, firstBackoff * 2 ** (count - 1)), { code, reason });
+  }
+
+  #startIn(ms: number, cause: { code: string; reason: string }): void {
+    this.#restartAt = Date.now() + ms;
+    this.#restart = setTimeout(() => void this.start(), ms);
+    this.#set("backoff", cause);
   }
 
   #recent(): number {
