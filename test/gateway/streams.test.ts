@@ -26,7 +26,8 @@ describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
   let second: Service;
   let open: Connected[] = [];
   const redis = process.env.TEST_REDIS_URL;
-  const env = { RATE_LIMIT_DEFAULT: "5000", RATE_LIMIT_TRUSTED: "5", ...(redis && { REDIS_URL: redis }) };
+  const limits = { RATE_LIMIT_DEFAULT: "5000", RATE_LIMIT_TRUSTED: "5" };
+  const env = { ...limits, EXECUTION_LEASE_SECONDS: "2", ...(redis && { REDIS_URL: redis }) };
 
   beforeAll(async () => {
     database = await freshDatabase();

@@ -166,7 +166,8 @@ export async function releaseExecution(database: FreshDatabase, event: string): 
  */
 export async function duringClaim(database: FreshDatabase, event: string, meanwhile: () => Promise<void>): Promise<void> {
   const sql = postgres(database.url, { max: 1, onnotice: () => {} });
-  const claims = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%claim_executions%'";
+  const ofThis = "datname = current_database() and wait_event_type = 'Lock'";
+  const claims = `select 1 from pg_stat_activity where ${ofThis} and query like '%claim_executions%'`;
   try {
     await sql.begin(async (tx) => {
       await tx`lock table agents in access exclusive mode`;

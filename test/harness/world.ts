@@ -61,7 +61,8 @@ export const surroundings = (tracker: Tracker, model: Model): Record<string, str
   ALPHA_TOKEN: token,
   LLM_BASE_URL: model.url,
   LLM_MODEL: "scripted",
-  EXECUTION_LEASE_SECONDS: "2",
+  // As long as the window of a write, so that a machine that stops for some seconds does not end the lease of a run.
+  EXECUTION_LEASE_SECONDS: "10",
   EXECUTION_RETRY_DELAY_SECONDS: "1",
 });
 

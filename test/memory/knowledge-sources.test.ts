@@ -32,7 +32,7 @@ describeOnDatabases("knowledge sources", (database) => {
     const env = {
       EMBEDDING_DIMENSION: "64",
       ENCRYPTION_KEY: "cd".repeat(32),
-      EXECUTION_LEASE_SECONDS: "2",
+      EXECUTION_LEASE_SECONDS: "10",
       WATCHDOG_ENABLED: "true",
     };
     service = await startService({ database, env });

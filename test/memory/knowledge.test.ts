@@ -53,7 +53,7 @@ beforeAll(async () => {
     LLM_BASE_URL: model.url,
     EMBEDDING_DIMENSION: "64",
     ENCRYPTION_KEY: "ab".repeat(32),
-    EXECUTION_LEASE_SECONDS: "2",
+    EXECUTION_LEASE_SECONDS: "10",
   };
   service = await startService({ env });
   const config = wikiConfig(wiki);

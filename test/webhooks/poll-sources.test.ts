@@ -179,7 +179,7 @@ test("one replica at a time keeps the schedule, also after kill -9", {
   tags: ["postgres"],
 }, async () => {
   const tracker = await startTracker();
-  const env = { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "t", EXECUTION_LEASE_SECONDS: "2" };
+  const env = { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "t", EXECUTION_LEASE_SECONDS: "10" };
   await using database = await freshDatabase("migrated");
   const databaseUrl = database.url;
   await using first = await startService({ databaseUrl, seed: true, env });
