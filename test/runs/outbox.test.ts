@@ -55,6 +55,8 @@ beforeAll(async () => {
       WRITE_MIN_STANDING: "none",
       ENCRYPTION_KEY: randomBytes(32).toString("base64"),
       COMMENT_FOOTER: "true",
+      // A run that takes long would show that on its issue, which is a write, too.
+      TRACKER_PRESENCE: "off",
     },
   });
   await seedLook(service);
