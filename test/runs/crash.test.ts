@@ -50,7 +50,7 @@ describeOnDatabases("kill -9", (database) => {
   test("after a tool's write reached the tracker, before its answer", async () => {
     const fault = world.tracker.fault({ method: "POST", path: "/issues/2/comments", after: true, how: "hang" });
     const event = await open(2, "with a tool");
-    await eventually(() => world.tracker.comments(repo, 2).length === 1);
+    await eventually(() => world.tracker.comments(repo, 2).length >= 1);
     await world.service.kill();
     await endsWell(event);
     expect(fault.applied).toBe(1);
@@ -60,7 +60,7 @@ describeOnDatabases("kill -9", (database) => {
   test("after the comment was posted, before that was recorded", async () => {
     const fault = world.tracker.fault({ method: "POST", path: "/issues/3/comments", after: true, how: "hang" });
     const event = await open(3);
-    await eventually(() => world.tracker.comments(repo, 3).length === 1);
+    await eventually(() => world.tracker.comments(repo, 3).length >= 1);
     await world.service.kill();
     const executions = await endsWell(event);
     expect(fault.applied).toBe(1);

@@ -38,9 +38,9 @@ describe.concurrent.each([
   ["the connection alpha", "tracker", { method: "POST", path: "comments", status: 503, times: 0 }],
 ] as const)("%s keeps answering 503 to a single execution", (words, server, rule) => {
   test.concurrent("it is held with a notice on its issue and in the watchdog, and continues when the outage ends", {
-    timeout: 240_000,
+    timeout: 360_000,
   }, async () => {
-    await hourLasts();
+    await hourLasts(120);
     // 1.8 seconds.
     await using world = await startWith({ OUTAGE_HOLD_HOURS: "0.0005" });
     const fault = world[server].fault(rule);
@@ -54,7 +54,9 @@ describe.concurrent.each([
     expect(held.error).toContain("503");
     await has(world, `error: ${words} is unavailable; executions wait for it`);
     await has(world, "warn: executions are held");
-    expect(await check(world, server === "model" ? "model" : "connection:alpha")).toMatchObject({ state: "failed" });
+    // On a busy machine, a status may omit what the database did not return in time.
+    const name = server === "model" ? "model" : "connection:alpha";
+    await eventually(async () => (await check(world, name))?.state === "failed");
     // No execution sends requests any more.
     const asked = fault.applied;
     await new Promise((done) => setTimeout(done, 3_000));
@@ -101,7 +103,7 @@ describe.concurrent.each([
     "%d: all executions wait until then, and no attempt is used up",
     {
       concurrent: false,
-      timeout: 60_000,
+      timeout: 180_000,
     },
     async (status) => {
       const fault = world[server].fault({ ...requests, status, retryAfter: 200, times: 0 });

@@ -25,7 +25,7 @@ test.each([
   ["tracker", "the connection alpha", { method: "POST", path: "comments", status: 503, times: 0 }],
 ] as const)(
   "two replicas and an outage of the %s: nothing fails or is doubled, one probe at a time, everything resumes within seconds",
-  { timeout: 180_000, tags: ["postgres"] },
+  { timeout: 300_000, tags: ["postgres"] },
   async (name, words, rule) => {
     await using database = await freshDatabase("migrated");
     const tracker = await startTracker({ token, login, autoCreate: true });
@@ -61,7 +61,7 @@ test.each([
             expect(all.filter(({ state }) => state !== "queued" && state !== "running")).toEqual([]);
             return true;
           },
-          { timeout: 30_000 },
+          { timeout: 60_000 },
         );
 
       // The requests in flight at its beginning have ended.
@@ -71,11 +71,12 @@ test.each([
           const isDone = name === "model" || all.every(({ attempts }) => attempts > 0);
           return isDone && all.every(({ state }) => state === "queued");
         },
-        { timeout: 30_000, interval: 20 },
+        { timeout: 60_000, interval: 20 },
       );
       // Then only probes send requests, at most three times each, and never two executions at once.
-      const asked = fault.applied;
+      // Probes that begin between a list and a count are in the list at the end, or not in the count.
       const began = new Map((await list()).map(({ id, attempts }) => [id, attempts]));
+      const asked = fault.applied;
       let most = 0;
       await eventually(
         async () => {
@@ -86,12 +87,15 @@ test.each([
         { timeout: 60_000, interval: 20 },
       );
       expect(most).toBeLessThanOrEqual(1);
+      const sent = fault.applied - asked;
       const starts = (await list()).reduce((sum, { id, attempts }) => sum + attempts - (began.get(id) ?? 0), 0);
-      expect(fault.applied - asked).toBeLessThanOrEqual(3 * (starts + 1));
+      expect(sent).toBeLessThanOrEqual(3 * (starts + 1));
 
-      const { next_try_at } = (
-        await first.get<{ checks: { name: string; next_try_at: string | null }[] }>("/api/status")
-      ).body.checks.find((one) => one.name === (name === "model" ? "model" : "connection:alpha")) as { next_try_at: string };
+      // On a busy machine, a status may omit what the database did not return in time.
+      const next_try_at = await eventually(async () => {
+        const { body } = await first.get<{ checks: { name: string; next_try_at: string | null }[] }>("/api/status");
+        return body.checks.find((one) => one.name === (name === "model" ? "model" : "connection:alpha"))?.next_try_at;
+      });
       server.clearFaults();
       const answered = Date.now();
       const due = Math.max(answered, Date.parse(next_try_at));

@@ -100,10 +100,14 @@ test("executions on one issue run one after the other, on different issues at th
 });
 
 test("SIGTERM finishes a post under way and exits with 0; the next process runs what waits", async () => {
-  const fault = world.tracker.fault({ method: "POST", path: "/issues/30/comments", delayMs: 5_000 });
+  const fault = world.tracker.fault({ method: "POST", path: "/issues/30/comments", hold: true });
   const [first, second] = [await open(30), await open(30)];
   await eventually(() => fault.applied === 1);
-  expect(await world.service.stop()).toEqual({ code: 0, signal: null });
+  const logged = world.service.logs().length;
+  const stopped = world.service.stop();
+  await eventually(() => world.service.logs().slice(logged).includes("stopping"));
+  world.tracker.clearFaults();
+  expect(await stopped).toEqual({ code: 0, signal: null });
   expect(textsOf(world.tracker, repo, 30)).toEqual(["Answer of first"]);
   await world.service.restart();
   expect(await ended(first)).toMatchObject({ state: "succeeded", attempts: 1 });
