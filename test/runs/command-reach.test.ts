@@ -207,11 +207,14 @@ test("the newest edit of an issue replaces earlier ones, whichever webhooks repo
       issueEdited({ repo, number, title: `Day ${day}` }, { issue: { updated_at: `2026-01-0${day}T00:00:00Z` } }),
       delivery,
     );
+  // None of them begins before the newest has arrived.
+  expect((await world.service.post("/api/pause", { scope: "all", reason: "so that all wait" })).status).toBe(200);
   const { body: first } = await edit(1);
   const { body: second } = await edit(3, { slug, secret });
   const { body: late } = await edit(2);
   expect([first, second, late].map(({ status }) => status)).toEqual(["accepted", "accepted", "discarded"]);
   const { body: newest } = await edit(4);
+  expect((await world.service.post("/api/resume", { scope: "all" })).status).toBe(200);
   await reaches(newest.event_id, "waiting");
   for (const [replaced, by] of [
     [first, second],

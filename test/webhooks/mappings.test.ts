@@ -179,16 +179,23 @@ test("a filter that fails or does not end matches nothing, and is reported", { t
   const failing = await made(pull("issues.opened", ".issue.title.nothing", "my.failing"));
   const endless = await made(pull("issues.opened", "def f: f; f", "my.endless"));
   const used = () => childrenOf(service.pid).reduce((sum, pid) => sum + (cpuTicks(pid) || 0), 0);
-  const before = used();
-  let answered = false;
-  const sent = service.webhook(example("issues", "opened")).finally(() => {
-    answered = true;
-  });
-  // Other requests are answered while it is being evaluated, which ends a second later even on a busy machine.
-  await eventually(() => used() > before + 2, { interval: 10 });
-  expect((await service.get("/health")).status).toBe(200);
-  expect(answered).toBe(false);
-  expect(triggersOf(await sent)).toEqual([202, ["issue.created"]]);
+  // Other requests are answered while it is being evaluated, which takes a second. If the machine holds the test up for longer,
+  // that shows nothing, so another webhook is sent.
+  let isAnsweredFirst = true;
+  for (let number = 5_001; isAnsweredFirst && number <= 5_010; number++) {
+    const before = used();
+    const began = performance.now();
+    let answered = false;
+    const sent = service.webhook(issueOpened({ number })).finally(() => {
+      answered = true;
+    });
+    await eventually(() => used() > before + 2, { interval: 10 });
+    expect((await service.get("/health")).status).toBe(200);
+    isAnsweredFirst = answered;
+    if (isAnsweredFirst) expect(performance.now() - began).toBeGreaterThan(1_000);
+    expect(triggersOf(await sent)).toEqual([202, ["issue.created"]]);
+  }
+  expect(isAnsweredFirst).toBe(false);
   for (const { id } of [failing, endless]) expect((await service.del(`${path}/${id}`)).status).toBe(204);
   for (const words of ["Cannot index string", "did not finish"]) await eventually(() => service.logs().includes(words));
 });

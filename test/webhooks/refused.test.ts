@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
-import { eventually } from "../harness/wait.ts";
+import { eventually, hourLasts } from "../harness/wait.ts";
 import { type Receipt, signature } from "../harness/webhooks.ts";
 import { startWorld, type World, webhookSecret } from "../harness/world.ts";
 
@@ -76,6 +76,8 @@ test("signalbox doctor names a source whose webhooks are refused for their secre
 });
 
 test("at most 1,000 per source and day are kept, without displacing other sources", async () => {
+  // So that all are of one day.
+  await hourLasts();
   const before = (await refused("&source=unknown")).total;
   for (let round = 0; round < 12; round++)
     await Promise.all(Array.from({ length: 100 }, (_, i) => send(`flood-${round}-${i}`, "{}").then((answer) => answer.text())));
