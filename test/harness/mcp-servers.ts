@@ -16,7 +16,7 @@ export async function startEverything(at?: number): Promise<[ChildProcess, strin
   child.stdout?.resume();
   child.stderr?.resume();
   const url = `http://127.0.0.1:${port}/mcp`;
-  await eventually(async () => (await fetch(url)).status > 0, { timeout: 30_000 });
+  await eventually(async () => (await fetch(url)).status > 0, { timeout: 90_000 });
   return [child, url];
 }
 

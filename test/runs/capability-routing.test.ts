@@ -28,7 +28,7 @@ beforeAll(async () => {
     for (const capability of labels) await service.post(`/api/agents/${id}/capabilities`, { capability });
   await service.post("/api/tasks", { id: "review", name: "Review", description: "Review it.", actor_id: "actor" });
   await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: "review" });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await service?.close();
   await model?.close();
@@ -126,7 +126,7 @@ test.each([
   [{ author_runs_per_hour: 1 }, /limit is 1 \(author_runs_per_hour in the policy of the agent\)$/],
   [{ issue_runs_per_hour: 1 }, /limit is 1 \(issue_runs_per_hour in the policy of the agent\)$/],
   [{ issue_tokens_per_day: 1 }, /limit is 1 \(issue_tokens_per_day in the policy of the agent\)$/],
-])("the limits %j of the chosen agent hold its work until it is released", { timeout: 60_000 }, async (policy, reason) => {
+])("the limits %j of the chosen agent hold its work until it is released", { timeout: 180_000 }, async (policy, reason) => {
   await hourLasts();
   await require(["security", "testing", "other"]);
   const [stranger, issue] = [{ id: number + 5_000, login: `user-${number}` }, ++number];
@@ -146,7 +146,7 @@ test.each([
   expect((await service.put("/api/agents/whole_b", { policy: {} })).status).toBe(200);
 });
 
-test("a loop is held by the limit of the chosen agent until its cooldown is over", { timeout: 60_000 }, async () => {
+test("a loop is held by the limit of the chosen agent until its cooldown is over", { timeout: 180_000 }, async () => {
   await require(["security", "testing", "other"]);
   expect((await service.put("/api/agents/whole_b", { policy: { loop_max_hops: 1 } })).status).toBe(200);
   const issue = ++number;

@@ -49,7 +49,7 @@ beforeEach(() => {
 });
 
 test("answers as the agent, with its persona and the tools of configured providers", { timeout: limit }, async () => {
-  await service.post("/api/tools", { provider: "open", name: "weather", endpoint: "http://127.0.0.1:59999/x" });
+  await service.post("/api/tools", { provider: "open", name: "weather", endpoint: "http://127.0.0.1:2/x" });
   const messages = [
     { role: "system", content: "Be brief." },
     ...say("Hi"),

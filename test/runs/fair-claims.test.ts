@@ -8,7 +8,7 @@ const limited = limitedWorld();
 const { project, send, only } = limited;
 
 test("while others wait, one project has half of the slots, so another does not wait for its 40 runs", {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async () => {
   const { service, model } = limited.world;
   const [crowd, few] = [await project({}), await project({})];
@@ -28,7 +28,7 @@ test("while others wait, one project has half of the slots, so another does not 
   expect(order.slice(0, 16).filter((issue) => issue.startsWith(`${few}#`))).toHaveLength(3);
 });
 
-test("a project that arrives while another one has all slots gets its share of the next ones", { timeout: 60_000 }, async () => {
+test("a project that arrives while another one has all slots gets its share of the next ones", { timeout: 180_000 }, async () => {
   const { model } = limited.world;
   const [crowd, few] = [await project({}), await project({})];
   const about = (repo: string) => model.chats().filter((request) => issueOf(request).startsWith(`${repo}#`)).length;

@@ -1,4 +1,5 @@
 import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type LoopbackServer, startLoopback } from "../../examples/demo/loopback-server.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
@@ -111,7 +112,7 @@ test.each([
   ["/lists", /invalid answer to tools\/list/],
 ])("a server that is %s fails alone, and says why", { timeout: limit }, async (path, why) => {
   const name = `strange ${path.slice(1)}`;
-  const url = path === "/gone" ? "http://127.0.0.1:59999/mcp" : `${strange.url}${path}`;
+  const url = path === "/gone" ? "http://127.0.0.1:2/mcp" : `${strange.url}${path}`;
   expect((await world.add(name, url)).status).toBe(201);
   const server = await world.discovered(name);
   expect(server).toMatchObject({ status: "failed", tools: [], last_error: expect.stringMatching(why) });
@@ -163,7 +164,9 @@ test("discovery on demand reports failures and delays no event", { timeout: limi
 });
 
 test("tools of an unavailable server are not offered, and return after a restart", { timeout: limit }, async () => {
+  const ended = once(everything, "exit");
   everything.kill();
+  await ended;
   // Its 15 seconds are awaited only once.
   const silent = (await world.servers()).find(({ name }) => name === "strange silent") as McpServer;
   expect((await world.service.del(`/api/mcp-servers/${silent.id}`)).status).toBe(204);

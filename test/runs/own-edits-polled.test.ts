@@ -96,7 +96,7 @@ const cases = [
 // One restart for all sources. Each has its own tracker, so no poll finds what another source's run wrote.
 test.each(cases.map((one, at) => ({ ...one, number: 31 + at })))(
   "$what starts nothing when a poll finds it, also after a restart",
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async ({ number, ...given }) => {
     expect((await service.put("/api/agents/pm_default", { policy: { presence: given.presence } })).status).toBe(200);
     describes = given.describes;

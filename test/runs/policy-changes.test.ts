@@ -21,7 +21,7 @@ beforeAll(async () => {
       return round < 2 ? callOf("add_comment", request, { body: `Note ${round + 1}` }) : { content: "Answer" };
     },
   });
-}, 60_000);
+}, 180_000);
 afterAll(() => world?.[Symbol.asyncDispose]());
 beforeEach(async () => {
   await setPolicy({});

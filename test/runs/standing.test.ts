@@ -18,7 +18,7 @@ beforeAll(async () => {
       return script(request, number);
     },
   });
-}, 60_000);
+}, 180_000);
 afterAll(() => world?.[Symbol.asyncDispose]());
 
 /** Runs the task for an issue by an author with this standing, with these calls in the first round. */
