@@ -47,6 +47,8 @@ export default defineConfig({
     tags: needs.map(({ name, missing, found }) => ({ name, description: `skipped: ${missing}`, ...(!found && { skip: true }) })),
     provide: { python, redisServer, chromium, pgbouncer, pgDump, natsServer, rabbitmqServer, helm },
     testTimeout: 120_000,
+    // Detects a hang and does not measure speed. Without it, a machine that pauses for a second would fail a test.
+    expect: { poll: { timeout: 30_000 } },
     hookTimeout: 180_000,
     reporters: ["default", new Totals()],
   },

@@ -50,7 +50,7 @@ async function open(approvers = approver) {
   const send = async (body: string) => {
     const { headers } = signedRequest(body);
     const bytes = new TextEncoder().encode(body);
-    const call = { signal: AbortSignal.timeout(5_000), caller: "anonymous" };
+    const call = { signal: AbortSignal.timeout(60_000), caller: "anonymous" };
     return route.run({ query: {}, headers, body: null, bytes, input: {} }, call);
   };
   return { server, queue, send, calls, answers };

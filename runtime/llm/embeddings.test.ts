@@ -15,7 +15,7 @@ beforeEach(() => server.resetHandlers(answers));
 afterAll(() => server.close());
 
 const embed = createEmbed({ fetch: (...given) => fetch(...given), baseUrl, apiKey: undefined, model: "m", dimension: 2 });
-const ask = () => embed(["a", "b"], AbortSignal.timeout(5_000));
+const ask = () => embed(["a", "b"], AbortSignal.timeout(60_000));
 
 test("vectors in the order of their texts, with or without their numbers", async () => {
   answer = '{"data": [{"index": 1, "embedding": [0, 1]}, {"index": 0, "embedding": [1, 0]}]}';
@@ -68,7 +68,7 @@ test("a proxy that repeats the request in its refusal: the reason contains neith
     HttpResponse.text(`no ${request.headers.get("authorization")} for ${request.url}`, { status: 401 });
   server.use(http.post(`${baseUrl}/embeddings`, refusal));
   const endpoint = { baseUrl: `${baseUrl}?api_key=of-the-address-1`, apiKey: "of-the-header-1", model: "m", dimension: 2 };
-  const asking = createEmbed({ fetch: (...given) => fetch(...given), ...endpoint })(["a"], AbortSignal.timeout(5_000));
+  const asking = createEmbed({ fetch: (...given) => fetch(...given), ...endpoint })(["a"], AbortSignal.timeout(60_000));
   const message = expect.stringMatching(/no Bearer \*{8} for \S+\?api_key=\[redacted\]/);
   await expect(asking).rejects.toMatchObject({ name: "Failure", message });
 });
@@ -78,7 +78,7 @@ test("the key of a local server, such as none, is not removed from its errors", 
   server.use(http.post(`${baseUrl}/embeddings`, refusal));
   for (const apiKey of ["none", "e"]) {
     const endpoint = { baseUrl, apiKey, model: "m", dimension: 2 };
-    const asking = createEmbed({ fetch: (...given) => fetch(...given), ...endpoint })(["a"], AbortSignal.timeout(5_000));
+    const asking = createEmbed({ fetch: (...given) => fetch(...given), ...endpoint })(["a"], AbortSignal.timeout(60_000));
     const message = expect.stringContaining("none of the models fits; take another one");
     await expect(asking).rejects.toMatchObject({ name: "Failure", message });
   }

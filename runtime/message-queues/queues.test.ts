@@ -204,7 +204,7 @@ test("an unavailable queue does not prevent the sweep of others", async () => {
   const expired: string[] = [];
   const queues = new Map([...plugins, ["other", { ...plugin, expire: async (before: string) => void expired.push(before) }]]);
   const relay = startRelay({ sql: door.sql, queues, log: noLog, relayMs: 3_600_000, sweepMs: 3_600_000 });
-  await expect.poll(() => expired.length, { timeout: 5000 }).toBe(1);
+  await expect.poll(() => expired.length).toBe(1);
   await relay.stop();
   outside.away = false;
 });
@@ -218,9 +218,9 @@ test("plugins' queues get every message once, also after they were unavailable",
   expect(outside.got).toEqual([]);
   outside.away = false;
   const { event: second } = await event(2);
-  await expect.poll(() => ids(outside.got).sort(), { timeout: 5000 }).toEqual([first, second].sort());
+  await expect.poll(() => ids(outside.got).sort()).toEqual([first, second].sort());
   expect(ids(outside.got)[0]).toBe(first);
-  await expect.poll(() => outside.expired.length, { timeout: 5000 }).toBeGreaterThan(0);
+  await expect.poll(() => outside.expired.length).toBeGreaterThan(0);
   // Removed and added again, as in an upgrade; then a second one is added.
   plugins.delete("outside");
   const { event: third } = await event(3);
@@ -229,8 +229,8 @@ test("plugins' queues get every message once, also after they were unavailable",
   plugins.set("more", plugin);
   outside.got.length = 0;
   relay.refresh();
-  await expect.poll(() => ids(later), { timeout: 5000 }).toEqual([third]);
-  await expect.poll(() => ids(outside.got), { timeout: 5000 }).toEqual([first, second, third]);
+  await expect.poll(() => ids(later)).toEqual([third]);
+  await expect.poll(() => ids(outside.got)).toEqual([first, second, third]);
   await relay.stop();
   plugins.delete("more");
   plugins.set("outside", plugin);

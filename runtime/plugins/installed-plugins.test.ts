@@ -68,7 +68,7 @@ async function open(sql: Sql) {
     const { promise, resolve: finish } = Promise.withResolvers<void>();
     mayStart = promise;
     const following = installed.follow();
-    await expect.poll(() => processes.get("first 2.0.0")?.starts, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => processes.get("first 2.0.0")?.starts).toBe(1);
     return () => {
       finish();
       return following;

@@ -10,7 +10,7 @@ const account = (name: string, check: () => Promise<unknown>) => {
   return { name: `connection:${name}`, connection };
 };
 
-test("a rate limit of one account is not reported for another account of its plugin", { timeout: 20_000 }, async () => {
+test("a rate limit of one account is not reported for another account of its plugin", async () => {
   const waits = account("busy", () => new Promise(() => {}));
   const answers = account("idle", async () => ({ may_write: true }));
   const until = Date.now() + 300_000;

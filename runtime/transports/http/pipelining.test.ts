@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { BodyBudget, boundedBody } from "./body.ts";
 import { admitPipelined, onceFinished } from "./pipelining.ts";
 
@@ -25,9 +25,9 @@ test("a broken connection releases the bodies of all its requests, also of those
     for await (const _ of boundedBody(request, response, budget));
   });
   socket.write(post.repeat(3));
-  await vi.waitFor(() => expect([budget.bytes, running]).toEqual([15, 3]));
+  await expect.poll(() => [budget.bytes, running]).toEqual([15, 3]);
   socket.destroy();
-  await vi.waitFor(() => expect([budget.bytes, running]).toEqual([0, 0]));
+  await expect.poll(() => [budget.bytes, running]).toEqual([0, 0]);
 });
 
 test("requests that follow each other on one connection leave no listeners, and release their bodies once", async () => {
@@ -43,7 +43,7 @@ test("requests that follow each other on one connection leave no listeners, and 
     socket.write(post);
     await once(socket, "data");
   }
-  await vi.waitFor(() => expect(budget.bytes).toBe(0));
+  await expect.poll(() => budget.bytes).toBe(0);
   expect(listeners.at(-1)).toBe(listeners[0]);
   socket.destroy();
   await new Promise((done) => setTimeout(done, 50));
