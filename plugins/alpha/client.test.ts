@@ -45,12 +45,18 @@ describe("requests", () => {
   test("a rate limit longer than the deadline is reported with its wait", async () => {
     const { source } = await open();
     tracker.fault({ kind: "status", status: 429, headers: { "retry-after": "30" } });
-    const started = performance.now();
-    await expect(source.check(callContext(connection(), { deadline_ms: 200 }))).rejects.toMatchObject({
-      code: "rate_limited",
-      retry_after_ms: 30_000,
-    });
-    expect(performance.now() - started).toBeLessThan(1000);
+    const check = async (deadlineMs: number) => {
+      const started = performance.now();
+      await expect(source.check(callContext(connection(), { deadline_ms: deadlineMs }))).rejects.toMatchObject({
+        code: "rate_limited",
+        retry_after_ms: 30_000,
+      });
+      return performance.now() - started - deadlineMs;
+    };
+    // A busy machine delays one of three, a wait for the limit would delay each.
+    let late = Number.POSITIVE_INFINITY;
+    for (let checks = 0; checks < 3 && late >= 800; checks++) late = Math.min(late, await check(2_000));
+    expect(late).toBeLessThan(800);
   });
 
   test("an app's token has no account, and passes the check", async () => {
@@ -79,7 +85,7 @@ describe("requests", () => {
       });
     };
     const client = clients({ fetch: refusing as never, log, throttle })(connection());
-    await expect(client.read("GET /user", {}, settings as never, AbortSignal.timeout(1000))).rejects.toMatchObject({
+    await expect(client.read("GET /user", {}, settings as never, AbortSignal.timeout(60_000))).rejects.toMatchObject({
       code: "not_configured",
       retryable: false,
     });

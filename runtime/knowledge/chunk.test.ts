@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { repeatedStallOf } from "../platform/test-stall.ts";
 import { chunkMarkdown } from "./chunk.ts";
 
 const paths = (markdown: string) => chunkMarkdown(markdown).map(({ heading_path, text }) => [...heading_path, text]);
 
-test.each(["`", "~"])("a line of 100,000 %s is read in one pass", (mark) => {
-  const began = performance.now();
-  const pieces = chunkMarkdown(`${mark.repeat(100_000)}\r# A\n\n# B\nb`);
-  expect(performance.now() - began).toBeLessThan(1_000);
-  expect(pieces.at(-1)).toEqual({ heading_path: ["B"], text: "b" });
+test.each(["`", "~"])("a line of 100,000 %s is read in one pass", async (mark) => {
+  const read = () => chunkMarkdown(`${mark.repeat(100_000)}\r# A\n\n# B\nb`);
+  expect(await repeatedStallOf(async () => read(), 1_000)).toBeLessThan(1_000);
+  expect(read().at(-1)).toEqual({ heading_path: ["B"], text: "b" });
 });
 
 describe("sections", () => {

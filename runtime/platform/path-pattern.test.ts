@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compilePath } from "./path-pattern.ts";
+import { repeatedStallOf } from "./test-stall.ts";
 
 describe("compilePath", () => {
   it.each([
@@ -47,10 +48,9 @@ describe("compilePath", () => {
     ["names with a start", "/a:aa".repeat(55)],
     ["optional parts", "{/aa}?".repeat(48)],
     ["optional names", "{/:aa}?".repeat(40)],
-  ])("refuses 300 characters of %s at once", (_, parts) => {
-    const began = performance.now();
-    expect(() => compilePath(`/webhook/x${parts} `)).toThrow("must be segments");
-    expect(performance.now() - began).toBeLessThan(50);
+  ])("refuses 300 characters of %s at once", async (_, parts) => {
+    const refuse = async () => expect(() => compilePath(`/webhook/x${parts} `)).toThrow("must be segments");
+    expect(await repeatedStallOf(refuse)).toBeLessThan(50);
   });
 
   it("gives back what was put into its parameters", () => {
@@ -65,19 +65,17 @@ describe("compilePath", () => {
     );
   });
 
-  it("accepts any text as a pattern or refuses it with a reason, and is fast on any path", () => {
+  it("accepts any text as a pattern or refuses it with a reason, and is fast on any path", async () => {
     const piece = fc.constantFrom("/webhook", "/", ":a", ":b", "*", "{/:c}?", "x", "-", "?", "(", ")", "+", "%2", "é");
-    fc.assert(
-      fc.property(fc.array(piece, { maxLength: 14 }), fc.stringMatching(/^[a/-]{0,1500}$/), (pieces, path) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 14 }), fc.stringMatching(/^[a/-]{0,1500}$/), async (pieces, path) => {
         let match: (path: string) => unknown;
         try {
           match = compilePath(pieces.join(""));
         } catch (error) {
           return void expect(String(error)).toMatch(/^Error: (must|may|is not)/);
         }
-        const began = performance.now();
-        match(`/webhook/${path}`);
-        expect(performance.now() - began).toBeLessThan(200);
+        expect(await repeatedStallOf(async () => match(`/webhook/${path}`), 200)).toBeLessThan(200);
       }),
     );
   });

@@ -24,7 +24,7 @@ const call = (sandbox: Sandbox, tool: string, input: object) =>
   sandbox.call({ kind: "tools", name: tool, method: "run" }, [input], { call: { key: "k", connection: {} } });
 const attack = (sandbox: Sandbox, set: string, name: string) =>
   call(sandbox, "attack", { set, name, at: { ...place, reached: null } });
-const open = (callMs = 5_000) => openSandbox({ bundle: place.bundle, name: "hostile", callMs });
+const open = (callMs = 20_000) => openSandbox({ bundle: place.bundle, name: "hostile", callMs });
 const alive = async (sandbox: Sandbox) => expect(await call(sandbox, "pollute", {})).toMatchObject({ ok: true });
 
 beforeAll(async () => {
@@ -136,7 +136,7 @@ describe("attempts to read secrets", () => {
   let host: ReturnType<typeof hostFor>;
   const tool = (name: string) => host.contributions.tools?.[name];
   const run = async (name: string, input: object = {}) =>
-    (await tool(name)?.run(input as never, { connection: {}, key: "k", signal: AbortSignal.timeout(5_000) } as never)) as Record<
+    (await tool(name)?.run(input as never, { connection: {}, key: "k", signal: AbortSignal.timeout(20_000) } as never)) as Record<
       string,
       unknown
     >;

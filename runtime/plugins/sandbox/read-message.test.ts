@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { idleStall, maxStallMs, stallOf } from "../../platform/test-stall.ts";
+import { idleStall, maxStallMs, repeatedStallOf } from "../../platform/test-stall.ts";
 import { limits } from "./limits.ts";
 import { readLongMessage, readMessage } from "./read-message.ts";
 
@@ -67,7 +67,7 @@ describe("a long message is measured in another thread", () => {
   test.each(Object.entries(costly))("%s is refused, and the main thread stays responsive", async (_, line) => {
     await readLongMessage(answer("[]"));
     const limit = maxStallMs + (await idleStall());
-    const stall = await stallOf(async () => {
+    const stall = await repeatedStallOf(async () => {
       const read = await readLongMessage(line);
       expect(read.refused).toMatch(/^it sent a message (of|with) (more than|too many)|takes too long/);
     });
