@@ -29,9 +29,9 @@ export const collect = async (stream: AsyncIterable<Loose>) => {
   return all;
 };
 export const until = async (holds: () => Promise<boolean>) => {
-  const end = Date.now() + 5_000;
+  const end = Date.now() + 30_000;
   while (!(await holds())) {
-    if (Date.now() > end) throw new Error("did not come true within 5 s");
+    if (Date.now() > end) throw new Error("did not come true within 30 s");
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 };

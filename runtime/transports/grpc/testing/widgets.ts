@@ -111,8 +111,8 @@ export const aborted = operation({
   id: "widgets.aborted",
   http: "GET /widgets/aborted",
   rpc: "WidgetService.ListAbortedWidgets",
-  summary: "How often a call ended before its answer.",
-  output: z.object({ count: z.int() }),
+  summary: "How many calls that can end before their answer have begun, and how many did.",
+  output: z.object({ begun: z.int(), count: z.int() }),
 });
 export const register = operation({
   id: "gateway.register",
@@ -125,10 +125,15 @@ export const register = operation({
 });
 export const operations: readonly Operation[] = [echo, seen, list, remove, watch, fail, wait, aborted, register];
 
-/** Handlers that store only how often a call was aborted. */
-export function bindWidgets(): BoundOperation[] {
-  let aborts = 0;
-  const heard = (signal: AbortSignal) => signal.addEventListener("abort", () => (aborts += 1), { once: true });
+/** Handlers that store only how many calls have begun and were aborted. `onBegin`: a call has reached its handler. */
+export function bindWidgets(onBegin = () => {}): BoundOperation[] {
+  let [begun, aborts] = [0, 0];
+  const heard = (signal: AbortSignal) => {
+    begun += 1;
+    onBegin();
+    if (signal.aborted) aborts += 1;
+    else signal.addEventListener("abort", () => (aborts += 1), { once: true });
+  };
   return [
     handle(echo, async (input) => input.widget),
     handle(seen, async (input) => ({ seen: input })),
@@ -151,7 +156,7 @@ export function bindWidgets(): BoundOperation[] {
         signal.addEventListener("abort", () => clearTimeout(timer));
       });
     }),
-    handle(aborted, async () => ({ count: aborts })),
+    handle(aborted, async () => ({ begun, count: aborts })),
     handle(register, async ({ agent_id }) => ({
       session_id: `session of ${agent_id}`,
       trust_level: "trusted" as const,
