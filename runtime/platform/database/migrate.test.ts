@@ -72,7 +72,7 @@ describe("beside a replica that serves", { tags: ["postgres"] }, () => {
         const waits = await sql`select from pg_locks where not granted and relation = ${table}::regclass`;
         expect(waits).not.toHaveLength(0);
       },
-      { timeout: 10_000 },
+      { timeout: 30_000 },
     );
 
   test("a migration that waits for a table lets its readers pass, and is applied once the table is free", async () => {
@@ -87,7 +87,7 @@ describe("beside a replica that serves", { tags: ["postgres"] }, () => {
     await untilWaitedFor("agents", serving);
     await serving.sql`select 1 from agents`;
     // The log names the session that holds the table.
-    await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 10_000 });
+    await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 30_000 });
     expect(warn.mock.lastCall).toEqual([
       expect.stringMatching(/^migration postponed/),
       expect.objectContaining({ longest_transaction: expect.objectContaining({ pid: session?.pid }) }),
@@ -133,11 +133,26 @@ describe("beside a replica that serves", { tags: ["postgres"] }, () => {
     const [serving, starting] = pools();
     const other = await serving.sql.reserve();
     await other`begin`;
-    await other`set local deadlock_timeout = '10s'`;
+    // The session that notices a deadlock first loses it.
+    await other`set local deadlock_timeout = '1h'`;
     await other`lock table tasks in access exclusive mode`;
-    next("lock table projects in access exclusive mode; set local lock_timeout = 0; lock table tasks in access exclusive mode;");
+    next(`lock table projects in access exclusive mode; set local lock_timeout = 0;
+      do $$ begin
+        while exists (select from pg_locks where granted and relation = 'tasks'::regclass)
+          and not exists (select from pg_locks where not granted and relation = 'projects'::regclass) loop
+          perform pg_sleep(0.01);
+        end loop;
+      end $$;
+      lock table tasks in access exclusive mode;`);
     const applied = migrate(starting, noLog, own);
-    await untilWaitedFor("tasks", serving);
+    await vi.waitFor(
+      async () => {
+        const held = await serving.sql`
+          select from pg_locks where granted and relation = 'projects'::regclass and mode = 'AccessExclusiveLock'`;
+        expect(held).not.toHaveLength(0);
+      },
+      { timeout: 30_000 },
+    );
     await other`lock table projects in access exclusive mode`;
     await other`commit`;
     other.release();
