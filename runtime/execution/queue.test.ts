@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { hourLasts } from "../../test/harness/wait.ts";
 import { useTestDatabase } from "../platform/database/use-test-database.ts";
 import { newId } from "../platform/ids.ts";
 import { noLog } from "../transports/http/testing/door.ts";
@@ -39,8 +40,8 @@ test("if more executions become due at once than there are slots, the other repl
     queue.takeStored(undefined, true);
   }
   queue.begin();
-  await expect.poll(queue.running, { timeout: 10_000 }).toBe(1);
-  await expect.poll(() => wakeOthers.mock.calls.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(queue.running).toBe(1);
+  await expect.poll(() => wakeOthers.mock.calls.length).toBe(1);
   await queue.stop(3_000);
 });
 
@@ -48,12 +49,13 @@ test("executions that a claim may start do not wait for the notices of those tha
   const { sql } = database();
   await sql`delete from task_executions`;
   for (const issue of ["3", "4"]) await insert(issue);
+  await hourLasts(20);
   await sql`insert into budget_usage (scope, day, day_tokens) values ('issue alpha:a/b#3', date_trunc('day', now(), 'UTC'), 9)`;
   const { promise: noticeStored, resolve: storeNotice } = Promise.withResolvers<void>();
   const onHeld = vi.fn(() => noticeStored);
   const queue = await open({ concurrency: 2, settings: { issue_tokens_per_day: 1 }, onHeld });
   queue.begin();
-  await expect.poll(() => onHeld.mock.calls.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => onHeld.mock.calls.length).toBe(1);
   expect(queue.running()).toBe(1);
   storeNotice();
   await queue.stop(3_000);

@@ -13,7 +13,7 @@ beforeEach(async (context) => {
     await database().sql`truncate task_executions, webhook_events, pauses, projects cascade`;
 });
 
-/** Queues an execution of a new event. `age`: in seconds. */
+/** Queues an execution of a new event. `age`: in minutes. */
 async function queue({ project, issue }: typeof known, age: number): Promise<string> {
   const { sql } = database();
   const [id, event_id] = [newId(), newId()];
@@ -22,7 +22,7 @@ async function queue({ project, issue }: typeof known, age: number): Promise<str
   await sql`insert into webhook_events ${sql(event)}`;
   await sql`insert into task_executions ${sql({ id, event_id, task_id: "t", canonical_trigger: "x", content: "", project, issue, ...place })}`;
   await sql`
-    update task_executions set created_at = now() - make_interval(secs => ${age}), run_after = now() - make_interval(secs => ${age})
+    update task_executions set created_at = now() - make_interval(mins => ${age}), run_after = now() - make_interval(mins => ${age})
     where id = ${id}`;
   return id;
 }

@@ -15,7 +15,7 @@ beforeAll(async () => {
   await insertSession(
     door.sql,
     { id_hash: "hash", agent_id: "worker", secret_hash: null, key_hash: null, client_version: null },
-    60,
+    600,
   );
   session = (await findSession(door.sql, "hash", [])) as Session;
 }, 60_000);
@@ -48,7 +48,9 @@ test("an announcement without an answer ends the streams that wait for it, and t
   const bus = await openBus(door.database, noLog);
   let answers = false;
   bus.on("streams", () => (answers ? undefined : new Promise<void>(() => {})));
-  const streams = new OpenStreams({ sql: door.sql, bus, log: noLog, leaseSeconds: 30, keys: [], publishMs: 50 });
+  const publishMs = () => (answers ? 60_000 : 50);
+  const options = { sql: door.sql, bus, log: noLog, leaseSeconds: 30, keys: [] };
+  const streams = new OpenStreams(Object.defineProperty(options, "publishMs", { get: publishMs }));
   const abort = new AbortController();
   const receive = () => streams.receive(session, 1, abort.signal)[Symbol.asyncIterator]();
   const refusal = { code: "unavailable", retryAfter: 2, message: expect.stringContaining("Connect again") };
@@ -97,7 +99,7 @@ test("an agent whose first streams begin at the same moment is announced", async
   const streams = new OpenStreams({ sql: tag as unknown as Sql, bus, log: noLog, leaseSeconds: 30, keys: [] });
   const abort = new AbortController();
   const next = [1, 2].map(() => streams.receive(session, 1, abort.signal)[Symbol.asyncIterator]().next());
-  await expect.poll(() => announced, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => announced).toBe(1);
   abort.abort();
   await Promise.all(next);
   await streams.close();

@@ -11,11 +11,11 @@ let poison: string | null = null;
 let flaky = false;
 /** The model's response to a poisoned text; `undefined`: an invalid vector. */
 let answer: number | undefined = 400;
-let batches: number[] = [];
+let batches: (readonly string[])[] = [];
 /** The model's response time, in milliseconds. */
 let latency = 0;
 const embed = async (texts: readonly string[]) => {
-  batches.push(texts.length);
+  batches.push(texts);
   if (latency > 0) await new Promise((done) => setTimeout(done, latency));
   if (down) throw new Failure("The LLM could not be reached.", { retryable: true });
   if (poison && texts.some((text) => text.includes(poison as string)))
@@ -37,9 +37,9 @@ const create = (body: Record<string, unknown>) => opened.door.post("/api/memory"
 const search = (body: Record<string, unknown>) => opened.door.post("/api/memory/search", body);
 const keysOf = (body: { key: string }[]) => body.map(({ key }) => key);
 const until = async (check: () => Promise<boolean>) => {
-  const end = Date.now() + 15_000;
+  const end = Date.now() + 50_000;
   while (!(await check())) {
-    if (Date.now() > end) throw new Error("not within 15 s");
+    if (Date.now() > end) throw new Error("not within 50 s");
     await new Promise((done) => setTimeout(done, 100));
   }
 };
@@ -90,7 +90,7 @@ test("a model that becomes unavailable during single requests has refused no tex
   flaky = true;
   down = false;
   batches = [];
-  await until(async () => batches.includes(1));
+  await until(async () => batches.some(({ length }) => length === 1));
   flaky = false;
   await until(async () =>
     (await search({ query: "dirigible", limit: 3 })).body.every(({ key }: { key: string }) => key.startsWith("flaky-")),
@@ -108,8 +108,10 @@ test("creations at the same time are embedded together", async () => {
     Array.from({ length: 20 }, (_, i) => create({ key: `together-${i}`, content: `flock ${i}`, scope: "agent" })),
   );
   latency = 0;
-  expect(batches.reduce((sum, one) => sum + one, 0)).toBe(20);
-  expect(batches.length).toBeLessThan(15);
+  // The loop may embed earlier texts meanwhile.
+  const flocks = batches.map((texts) => texts.filter((text) => text.startsWith("flock"))).filter(({ length }) => length > 0);
+  expect(flocks.flat()).toHaveLength(20);
+  expect(flocks.length).toBeLessThan(15);
 });
 
 test("an unavailable short-term store fails only short-term calls, with 503", async () => {

@@ -68,7 +68,7 @@ test("document chunks are found together with memories", async () => {
   const chunk = "https://wiki.example/releases#chunk-3";
   expect(keysOf((await search({ query: "platypus", mode: "keyword" })).body).sort()).toEqual([chunk, "platypus"]);
   // The loop embeds it a moment later.
-  for (let i = 0; i < 50 && keysOf((await search({ query: "platypus release", limit: 1 })).body)[0] !== chunk; i++)
+  for (let i = 0; i < 300 && keysOf((await search({ query: "platypus release", limit: 1 })).body)[0] !== chunk; i++)
     await sleep(100);
   const [first] = (await search({ query: "platypus release", limit: 1 })).body;
   expect(first).toMatchObject({ key: chunk, scope: "project", project_id: project, agent_id: null });

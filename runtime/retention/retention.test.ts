@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hourLasts } from "../../test/harness/wait.ts";
 import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
 import { usageOperation } from "../usage/operations.ts";
 import { daysToSum, sumDay } from "../usage/queries.ts";
@@ -33,7 +34,9 @@ beforeAll(async () => {
       },
     }),
   ]);
-}, 60_000);
+  // Days are summed once they are over.
+  await hourLasts(30);
+}, 120_000);
 afterAll(() => door?.close());
 
 const run = () => pass({ sql: door.sql, log: noLog, days, embedded: true }, "test", new AbortController().signal);

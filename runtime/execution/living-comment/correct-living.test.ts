@@ -10,8 +10,8 @@ import { writeLiving } from "./write-living.ts";
 const database = useTestDatabase();
 const sql = () => database().sql;
 const signal = new AbortController().signal;
-/** A lost request holds the comment for so long. */
-const windowMs = 3_000;
+/** A lost request holds the comment for so long, unless `endWindow` is called. */
+const windowMs = 120_000;
 
 /** A tracker that can lose the next request, and carry it out later. */
 function makeTracker() {
@@ -87,6 +87,9 @@ function makeRuns() {
     content: () => ({ subject: { project: "octo/app", issue: "1" }, body }),
     windowMs,
   });
+  /** As if the window of the lost request had passed. */
+  const endWindow = () => sql()`
+    update living_comments set lease_expires_at = now() - interval '1 second' where subject = ${subject} and lease is not null`;
   const onLost = vi.fn();
   const answer = (executionId: string, body: string) =>
     writeLiving({ ...writeOf(executionId, `${executionId}.1`, body), isAnswer: true, onLost }, signal);
@@ -109,16 +112,20 @@ function makeRuns() {
       values (${newId()}, ${executionId}, 1, 'post', ${state}, ${JSON.stringify({ id: commentId })}::text::json)`;
   };
   const lostKeys = async () => (await sql()`select lost_keys from living_comments where subject = ${subject}`)[0]?.lost_keys;
-  return { tracker, answer, look, storeStep, lostKeys, onLost };
+  const loseAnswer = async (executionId: string, body: string) => {
+    tracker.loseNext();
+    await expect(answer(executionId, body)).rejects.toThrow("lost");
+    expect((await endWindow()).count).toBe(1);
+  };
+  return { tracker, answer, loseAnswer, look, storeStep, lostKeys, onLost };
 }
 
 const [first, second] = ["Answer of first", "Answer of second"];
 
 test("a lost first answer that arrives after a later run's is removed, until the last look", { tags: ["postgres"] }, async () => {
-  const { tracker, answer, look, storeStep, lostKeys, onLost } = makeRuns();
+  const { tracker, answer, loseAnswer, look, storeStep, lostKeys, onLost } = makeRuns();
   const [one, two] = [newId(), newId()];
-  tracker.loseNext();
-  await expect(answer(one, first)).rejects.toThrow("lost");
+  await loseAnswer(one, first);
   const posted = await answer(one, first);
   await storeStep(one, "succeeded", posted?.id ?? null);
   onLost.mockClear();
@@ -138,10 +145,9 @@ test.each([
   { name: "a run that may still post elsewhere", state: "started" },
   { name: "a run whose post failed", state: "failed" },
 ])("the answer of $name stays", { tags: ["postgres"] }, async ({ state }) => {
-  const { tracker, answer, look, storeStep } = makeRuns();
+  const { tracker, answer, loseAnswer, look, storeStep } = makeRuns();
   const [one, two] = [newId(), newId()];
-  tracker.loseNext();
-  await expect(answer(one, first)).rejects.toThrow("lost");
+  await loseAnswer(one, first);
   await answer(two, second);
   tracker.carryOutLate();
   const { adapter } = tracker.connection.source;
@@ -152,17 +158,16 @@ test.each([
 });
 
 test("a look at an issue with a long list does not keep other runs from their answers", { tags: ["postgres"] }, async () => {
-  const { tracker, answer, look, storeStep } = makeRuns();
+  const { tracker, answer, loseAnswer, look, storeStep } = makeRuns();
   const [one, two] = [newId(), newId()];
-  tracker.loseNext();
-  await expect(answer(one, first)).rejects.toThrow("lost");
+  await loseAnswer(one, first);
   const posted = await answer(one, first);
   await storeStep(one, "succeeded", posted?.id ?? null);
   await answer(two, second);
   tracker.carryOutLate();
   const release = tracker.holdList();
   const looked = look(two, second);
-  await vi.waitFor(() => expect(tracker.onList).toHaveBeenCalled());
+  await expect.poll(() => tracker.onList.mock.calls.length).toBeGreaterThan(0);
   await answer(newId(), "Answer of third");
   release();
   expect(await looked).toMatchObject({ restoredComment: null, removedCopies: [{ body: first }] });
@@ -170,11 +175,10 @@ test("a look at an issue with a long list does not keep other runs from their an
 });
 
 test("a lost edit that arrives after the answer is replaced by the answer", { tags: ["postgres"] }, async () => {
-  const { tracker, answer, look } = makeRuns();
+  const { tracker, answer, loseAnswer, look } = makeRuns();
   const [one, two] = [newId(), newId()];
   await answer(newId(), "Answer of an earlier run");
-  tracker.loseNext();
-  await expect(answer(one, first)).rejects.toThrow("lost");
+  await loseAnswer(one, first);
   await answer(two, second);
   tracker.carryOutLate();
   expect(tracker.texts()).toEqual([first]);

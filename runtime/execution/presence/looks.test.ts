@@ -1,7 +1,8 @@
 import type { EffectivePolicy } from "@signalbox/schema/policy";
-import { expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import type { Outbox } from "../../outbox/open.ts";
 import type { Bus } from "../../platform/bus.ts";
+import { testServer } from "../../platform/database/test-database.ts";
 import { useTestDatabase } from "../../platform/database/use-test-database.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
@@ -56,6 +57,20 @@ async function makeRun(state: string) {
   const lostKeys = async () => (await sql()`select lost_keys from living_comments where subject = ${subject}`)[0]?.lost_keys;
   return { id, step, tracker, options, lostKeys };
 }
+
+/** After a row was worked on, it is due an hour later than planned: a test that is paused would find it worked on again. */
+beforeAll(async () => {
+  if (!testServer) return;
+  await sql()`
+    create function postpone() returns trigger language plpgsql as $$ begin
+      if new.due_at > now() then new.due_at = new.due_at + interval '1 hour'; end if;
+      return new;
+    end $$`;
+  for (const table of ["execution_signs", "write_checks"])
+    await sql()`
+      create trigger postpone before update on ${sql()(table)} for each row
+      when (old.lease is not null and new.lease is null) execute function postpone()`;
+});
 
 /** Makes a row due, and returns its counts once it was worked on; `null` if it has ended. */
 async function workOn(table: string, column: string, id: string) {

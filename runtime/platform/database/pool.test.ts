@@ -44,7 +44,7 @@ describe("a pool", { tags: ["postgres"] }, () => {
   const failed = (error: unknown) => (isUnavailable(error) ? "unavailable" : error);
 
   test("an unanswered statement fails at its deadline with those behind it; the next gets a new connection", async () => {
-    const sql = openPool({ max: 1, deadlineMs: 1_000 });
+    const sql = openPool({ max: 1, deadlineMs: 4_000 });
     const before = await pidOf(sql);
     silence();
     const all = await Promise.all([1, 2, 3].map((n) => sql`select ${n}::int as n`.catch(failed)));
@@ -53,7 +53,7 @@ describe("a pool", { tags: ["postgres"] }, () => {
   });
 
   test("a transaction that is cut off fails whole, also what it had not sent", async () => {
-    const sql = openPool({ max: 1, deadlineMs: 1_000 });
+    const sql = openPool({ max: 1, deadlineMs: 4_000 });
     const result = sql
       .begin(async (tx) => {
         await tx`select 1`;
@@ -66,11 +66,11 @@ describe("a pool", { tags: ["postgres"] }, () => {
   });
 
   test("an orderly end of the connection while a statement waits for it loses nothing", async () => {
-    const sql = openPool({ max: 2, deadlineMs: 5_000 });
+    const sql = openPool({ max: 2, deadlineMs: 20_000 });
     const admin = openAdmin();
     try {
       const pid = await pidOf(sql);
-      const slow = sql`select pg_sleep(20)`.catch(failed);
+      const slow = sql`select pg_sleep(60)`.catch(failed);
       await admin`select pg_terminate_backend(${pid}::int)`;
       expect([await slow, await sql`select 1 as n`]).toMatchObject(["unavailable", [{ n: 1 }]]);
     } finally {
@@ -107,7 +107,7 @@ describe("a pool", { tags: ["postgres"] }, () => {
     const silent = createServer().listen(0, server.hostname);
     await once(silent, "listening");
     silentPort = (silent.address() as AddressInfo).port;
-    const sql = openPool({ max: 10, deadlineMs: 2_500 });
+    const sql = openPool({ max: 10, deadlineMs: 20_000 });
     await pidOf(sql);
     const count = 4;
     let begun = 0;
@@ -139,7 +139,7 @@ describe("a pool", { tags: ["postgres"] }, () => {
   });
 
   test("transactions and reserved connections do not mix; a failure rolls back even if it is caught", async () => {
-    const sql = openPool({ max: 2, deadlineMs: 5_000 });
+    const sql = openPool({ max: 2, deadlineMs: 20_000 });
     await sql`create temp table if not exists nothing ()`;
     const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const both = Promise.all(begun.map(({ promise }) => promise));
@@ -168,7 +168,7 @@ describe("a pool", { tags: ["postgres"] }, () => {
   });
 
   test("parts of statements, names and arrays", async () => {
-    const sql = openPool({ max: 1, deadlineMs: 5_000 });
+    const sql = openPool({ max: 1, deadlineMs: 20_000 });
     const part = sql`${1}::int + ${2}::int`;
     const parts = [sql`a.x > ${0}`, sql`and a.x < ${9}`];
     const rows =
@@ -177,5 +177,5 @@ describe("a pool", { tags: ["postgres"] }, () => {
     expect(rows).toMatchObject([{ sum: 3, x: 3, texts: ["a", "b,c"], none: [], some: [1, null], flags: [true, false] }]);
   });
 
-  const openAdmin = () => new ConnectionPool({ url: server.href, settings: {}, first: null, max: 1, deadlineMs: 5_000 }).sql;
+  const openAdmin = () => new ConnectionPool({ url: server.href, settings: {}, first: null, max: 1, deadlineMs: 20_000 }).sql;
 });
