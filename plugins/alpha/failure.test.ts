@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { dataOf, failureOf } from "./failure.ts";
 
 describe("failureOf", () => {
@@ -23,6 +23,8 @@ describe("failureOf", () => {
   ] as const)("%i is %s", ([status, code]) => expect(of(status)).toMatchObject({ code }));
 
   test("reads every form of a wait", () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
     expect(of(403, { "retry-after": "7" })).toMatchObject({ code: "rate_limited", retry_after_ms: 7000 });
     expect(of(403, {}, "You have exceeded a secondary rate limit")).toMatchObject({
       code: "rate_limited",

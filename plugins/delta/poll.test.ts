@@ -101,7 +101,7 @@ test("a comment that moves its issue's updated_at late is still reported; one fr
   tracker.addIssue("other", ago(10 * hour), { updated_at: ago(60_000) });
   const first = await poll(null);
   expect(first.names).toEqual(["issue.updated other"]);
-  tracker.note("old", { comment_html: "<p>Before</p>" }, people.ann, ago(hour + 1000));
+  tracker.note("old", { comment_html: "<p>Before</p>" }, people.ann, ago(hour + 60_000));
   tracker.note("old", { comment_html: "<p>Late</p>" }, people.ann, ago(5 * 60_000));
   tracker.change("old", "comment", "", "", people.ann, ago(1000));
   const second = await poll(first.cursor);

@@ -8,6 +8,9 @@ const actor: Actor = { kind: "key", name: "mona", scopes: ["read"] };
 test("an open stream looks for its session in the database every ten seconds, and sees at once that its key is revoked", async () => {
   const door = await openDoor(() => []);
   onTestFinished(() => door.close());
+  const now = Date.now();
+  const clock = vi.spyOn(Date, "now").mockReturnValue(now);
+  onTestFinished(() => clock.mockRestore());
   let statements = 0;
   const sql = new Proxy(door.sql, {
     apply: (target, self, values) => {
@@ -35,14 +38,11 @@ test("an open stream looks for its session in the database every ten seconds, an
   expect([await check(), await sessions.find(token)]).toEqual([actor, undefined]);
   const other = await create();
   expect(await sessions.find(other, true)).toEqual(actor);
-  const now = Date.now();
-  const clock = vi.spyOn(Date, "now").mockReturnValue(now + 9_000);
-  onTestFinished(() => clock.mockRestore());
+  clock.mockReturnValue(now + 9_000);
   await door.sql`delete from console_sessions`;
   expect(await sessions.find(other, true)).toEqual(actor);
   clock.mockReturnValue(now + 10_001);
   expect(await sessions.find(other, true)).toBeUndefined();
-  clock.mockRestore();
   const ended = await create();
   expect(await sessions.find(ended, true)).toEqual(actor);
   await sessions.end(ended);

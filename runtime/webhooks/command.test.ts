@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { firstIdOf, newId } from "../platform/ids.ts";
 import { commandNames, commandOf, commandPlace, commandRefusal, readCommand } from "./command.ts";
 import { openedEvent } from "./test-event.ts";
@@ -42,6 +42,8 @@ test("who may use commands", () => {
 });
 
 test("a command that was polled, or read later than it arrived, concerns what its author can have known; a /stop everything", () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
   const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
   const before = (name: "approve" | "stop", more: object = {}) =>
     commandPlace({ ...openedEvent({ id: newId() }), ...more }, { name }).before;
