@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -57,7 +58,7 @@ test("a key that no service can have is named, not sent", async () => {
 
 test("an https URL of a port without TLS is named as such, in one line", async () => {
   const server = createServer().listen(0, "127.0.0.1");
-  await vi.waitFor(() => expect(server.listening).toBe(true));
+  await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   vi.stubEnv("SIGNALBOX_URL", `https://127.0.0.1:${port}`);
   const error = await errorOf(1, ["status"]);
@@ -69,7 +70,7 @@ test("an https URL of a port without TLS is named as such, in one line", async (
 
 test("a service that accepts a request and never answers is named as frozen", async () => {
   const server = createServer(() => {}).listen(0, "127.0.0.1");
-  await vi.waitFor(() => expect(server.listening).toBe(true));
+  await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   await expect(request(getStatus, {}, { url, apiKey: undefined, timeoutMs: 20 }, () => {})).rejects.toThrow(
     `The service at ${url} has not answered within 0.02 s. It may be frozen or overloaded`,
@@ -85,7 +86,7 @@ async function serverThat(answer: RequestListener) {
     requests.push(`${request.method} ${request.url}`);
     answer(request, response);
   }).listen(0, "127.0.0.1");
-  await vi.waitFor(() => expect(server.listening).toBe(true));
+  await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const close = async () => {
     server.closeAllConnections();

@@ -79,7 +79,7 @@ describe.concurrent("plugin new", () => {
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const { stdout } = await promisify(execFile)(join(root, "node_modules/.bin/node"), ["--test", ...own], { cwd: root, env });
     expect(stdout).toMatch(/fail 0$/m);
-  }, 60_000);
+  }, 240_000);
   // The tools are in test/plugins/author.test.ts.
   test.each(Object.keys(kinds).filter((kind) => kind !== "tools"))(
     "--kind %s passes untouched",
