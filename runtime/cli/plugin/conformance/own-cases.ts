@@ -26,7 +26,7 @@ export function bundleCases({ manifest, bundle }: PluginBuild, config: Record<st
       name: "bundle: exits when asked to",
       run: async () => {
         const sandbox = await start();
-        await sandbox.close(2_000);
+        await sandbox.close(10_000);
         const { reason } = await sandbox.whenExited;
         assert.match(reason, /exited with code 0/, `dispose must stop all timers and loops; ${reason}`);
       },
