@@ -89,7 +89,9 @@ describe("a coding agent behind the gateway", { tags: ["bubblewrap"] }, () => {
       response.writeHead(failure ? 502 : allowed ? 200 : 404, { "content-type": "application/json" });
       response.end(JSON.stringify(failure ? { message: "Bad Gateway" } : made));
     }).listen(0, "127.0.0.1");
-    world = await startWorld({ tasks: [], env: { EXECUTION_LEASE_SECONDS: "6", BUDGET_AUTHOR_RUNS_PER_HOUR: "0" } });
+    // Enough attempts that a bridge which refuses a task does not use them up before the test stops it.
+    const env = { EXECUTION_LEASE_SECONDS: "6", BUDGET_AUTHOR_RUNS_PER_HOUR: "0", EXECUTION_RETRY_LIMIT: "10" };
+    world = await startWorld({ tasks: [], env });
     const { service } = world;
     const made = [
       await service.post("/api/agents", {

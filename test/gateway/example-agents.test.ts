@@ -53,7 +53,8 @@ function connect(name: Name, runtime: Runtime, grpcPort: number, given = secret)
 describe.each(["node", "deno"] as const)("with the service on %s, the example agent", (runtime) => {
   let world: World;
   beforeAll(async () => {
-    world = await startWorld({ runtime, tasks: [] });
+    // Longer than a busy machine holds up the heartbeats of an agent.
+    world = await startWorld({ runtime, tasks: [], env: { EXECUTION_LEASE_SECONDS: "20" } });
   });
   afterAll(() => world?.[Symbol.asyncDispose]());
 

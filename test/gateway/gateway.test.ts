@@ -10,7 +10,8 @@ let world: World;
 let agents: Gateway;
 
 beforeAll(async () => {
-  const env = { RATE_LIMIT_DEFAULT: "1000", RATE_LIMIT_TRUSTED: "5" };
+  // The agents of these tests send no heartbeats.
+  const env = { RATE_LIMIT_DEFAULT: "1000", RATE_LIMIT_TRUSTED: "5", EXECUTION_LEASE_SECONDS: "600" };
   world = await startWorld({ tasks: ["outside"], env });
   agents = gateway(world.service.url);
   const made = [
@@ -125,7 +126,7 @@ test("memories: agents do not see each other's private ones, HTTP sees all", asy
 
 test("a connected agent takes the task in place of the model, and its result is posted once", async () => {
   const session_id = await register();
-  const stream = await agents.receive({ session_id });
+  const stream = await agents.receive({ session_id }, world.service);
   const asked = world.model.chats().length;
   try {
     const { id, event_id } = await open(1);
@@ -151,7 +152,7 @@ test("tokens reported by an agent count towards usage and budgets; over budget, 
   await hourLasts();
   expect((await service.put("/api/agents/pm_default", { policy: { day_tokens: 1_000 } })).status).toBe(200);
   const session_id = await register();
-  const stream = await agents.receive({ session_id });
+  const stream = await agents.receive({ session_id }, world.service);
   const usage = async () => (await service.get<{ tokens: { prompt: number; total: number } }>("/api/usage")).body.tokens;
   const before = await usage();
   try {
@@ -196,7 +197,7 @@ test("tokens reported by an agent count towards usage and budgets; over budget, 
 
 test("the task of a broken stream returns to the queue, and the model runs it", async () => {
   const session_id = await register();
-  const stream = await agents.receive({ session_id });
+  const stream = await agents.receive({ session_id }, world.service);
   const { event_id } = await open(2);
   await eventually(() => expect(stream.messages).toHaveLength(1));
   stream.close();
@@ -207,7 +208,7 @@ test("the task of a broken stream returns to the queue, and the model runs it", 
 
 test("a task that fails for good names the agent that failed it", async () => {
   const session_id = await register();
-  const stream = await agents.receive({ session_id });
+  const stream = await agents.receive({ session_id }, world.service);
   try {
     const { id, event_id } = await open(3);
     await eventually(() => expect(stream.messages).toHaveLength(1));
@@ -222,7 +223,7 @@ test("a task that fails for good names the agent that failed it", async () => {
 
 test("a result for a task that was cancelled, and a result without visible text, say what happened", async () => {
   const session_id = await register();
-  const stream = await agents.receive({ session_id });
+  const stream = await agents.receive({ session_id }, world.service);
   try {
     const { id } = await open(4);
     await eventually(() => expect(stream.messages).toHaveLength(1));

@@ -1,3 +1,6 @@
+import type { JsonClient } from "./json-client.ts";
+import { eventually } from "./wait.ts";
+
 /** The gateway from the side of an external agent, in Connect's JSON: https://connectrpc.com/docs/protocol. */
 export interface Gateway {
   /** A unary call. `code` is null if it succeeded. */
@@ -5,8 +8,11 @@ export interface Gateway {
     method: string,
     message: object,
   ): Promise<{ code: string | null; body: Record<string, unknown>; retryAfter: string | null }>;
-  /** A server stream; its messages arrive in `messages` until it is closed. */
-  receive(message: object): Promise<{ messages: Record<string, unknown>[]; close(): void }>;
+  /**
+   * A server stream; its messages arrive in `messages` until it is closed. Resolves once it is the only open stream of the service,
+   * whose status `status` can read.
+   */
+  receive(message: object, status: Pick<JsonClient, "get">): Promise<{ messages: Record<string, unknown>[]; close(): void }>;
 }
 
 /** `authorization`: sent with every call. */
@@ -20,17 +26,22 @@ export function gateway(url: string, authorization?: string): Gateway {
       const body = (await response.json()) as Record<string, unknown>;
       return { code: response.ok ? null : String(body.code), body, retryAfter: response.headers.get("retry-after") };
     },
-    receive: async (message) => {
+    receive: async (message, status) => {
+      const open = async () => {
+        const { body } = await status.get<{ agents: { streams: number }[] }>("/api/status");
+        return body.agents.reduce((sum, { streams }) => sum + streams, 0);
+      };
+      // The one of an earlier test may still be closing.
+      await eventually(async () => (await open()) === 0);
       const abort = new AbortController();
       const headers = { "content-type": "application/connect+json", ...proof };
       const body = envelope(message);
       const messages: Record<string, unknown>[] = [];
-      // The head of the response arrives with the first message, so it is not awaited; the server needs a moment to open the
-      // stream.
+      // The head of the response arrives with the first message, so it is not awaited.
       fetch(`${base}/ReceiveTasks`, { method: "POST", headers, body, signal: abort.signal })
         .then((response) => read(response, messages))
         .catch(() => {});
-      await new Promise((done) => setTimeout(done, 500));
+      await eventually(async () => (await open()) === 1);
       return { messages, close: () => abort.abort() };
     },
   };
