@@ -5,10 +5,10 @@ import { eventually } from "./wait.ts";
 // Changes that tests make directly in the database, and queries for facts that no operation shows. All SQL of the black-box tests
 // is here and in databases.ts.
 
-/** Ends every connection to the database, like a restart of the server. */
+/** Ends every connection to the database, like a restart of the server, and waits until the server has done so. */
 export const endSessions = (database: FreshDatabase): Promise<unknown> =>
   database.query(
-    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    "select pg_terminate_backend(pid, 30000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
   );
 
 /** Changes the defaults of the database's new sessions, as its administrator may have done. */

@@ -14,6 +14,8 @@ const repo = "octo/app";
 const issues = 3;
 const perIssue = 10;
 const limit = 180_000;
+/** So that a busy machine holds up no run until its lease ends, which would be logged as an error. */
+const unhurried = { EXECUTION_LEASE_SECONDS: "600" };
 const texts = {
   DateStyle: "German, DMY",
   IntervalStyle: "postgres_verbose",
@@ -35,6 +37,7 @@ afterAll(async () => void (await Promise.all([tracker.close(), model.close()])))
 async function expectOrdinary(service: Service, first: number): Promise<void> {
   const body = "It fails since Monday, with a \\ and a 'quote'. ".repeat(40);
   const numbers = Array.from({ length: issues * perIssue }, (_, n) => first + (n % issues));
+  const began = Date.now();
   const receipts = await Promise.all(numbers.map((number) => service.webhook(issueOpened({ repo, number, body }))));
   expect([...new Set(receipts.map(({ status }) => status))]).toEqual([202]);
   const ended = await waitForExecutions(service, { count: 2 * numbers.length });
@@ -46,7 +49,8 @@ async function expectOrdinary(service: Service, first: number): Promise<void> {
     )
   ).body;
   expect(event?.payload.issue.body).toBe(body);
-  expect(Math.abs(Date.now() - Date.parse(String(event?.received_at)))).toBeLessThan(60_000);
+  const receivedAt = Date.parse(String(event?.received_at));
+  expect([receivedAt > began - 60_000, receivedAt < Date.now() + 60_000], event?.received_at).toEqual([true, true]);
   for (const path of ["/api/audit-log/verify", "/api/usage?group_by=day", "/api/status", `/api/subjects?q=${repo}`])
     expect([path, (await service.get(path)).status]).toEqual([path, 200]);
   expect(service.logs()).not.toContain('"level":"error"');
@@ -63,7 +67,7 @@ describe("a database with other defaults", { tags: ["postgres"], timeout: limit 
       databaseUrl: database.url,
       seed: true,
       webhookSecret,
-      env: { ...surroundings(tracker, model), EXECUTION_RETRY_LIMIT: "0" },
+      env: { ...surroundings(tracker, model), ...unhurried, EXECUTION_RETRY_LIMIT: "0" },
     });
     await expectOrdinary(service, first);
   });
@@ -72,7 +76,7 @@ describe("a database with other defaults", { tags: ["postgres"], timeout: limit 
     await using database = await freshDatabase();
     await changeDefaults(database, texts);
     await using pooler = await startPooler(database.url);
-    const env = { ...surroundings(tracker, model), DIRECT_DATABASE_URL: database.url };
+    const env = { ...surroundings(tracker, model), ...unhurried, DIRECT_DATABASE_URL: database.url };
     await using service = await startService({ databaseUrl: pooler.url, seed: true, webhookSecret, env });
     await expectOrdinary(service, 200);
     expect(service.logs()).not.toContain("ALTER ROLE");

@@ -50,8 +50,9 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
     expect(status).toBe(202);
     return body.event_id;
   };
-  const waits = (since: number) =>
-    eventually(() => world.service.logs().slice(since).includes("the attempt tries again"), { timeout: 20_000 });
+  const waits = (since: number) => eventually(() => world.service.logs().slice(since).includes("the attempt tries again"));
+  /** The tracker answers the next comment only once `clearFaults` is called, however long the test takes until then. */
+  const holdComment = () => world.tracker.fault({ method: "POST", path: "comments", hold: true });
   const requestsOf = (method: string) =>
     world.tracker.requests.filter((one) => one.method === method && one.path.includes(`/issues/${number}/comments`)).length;
   /** It succeeded in its first attempt, which posted once and searched for nothing. */
@@ -73,10 +74,10 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
 
   test("while the model works", async () => {
     const { service, model } = world;
-    const [logged, before] = [service.logs().length, model.chats().length];
-    model.answerWith({ reply: { content: "Thought through an outage.", delayMs: 1500 } });
+    const logged = service.logs().length;
+    const held = model.fault({ path: "chat", hold: true });
     const event = await open();
-    await eventually(() => model.chats().length > before);
+    await eventually(() => held.applied === 1);
     await proxy.cut();
     const refused = await service.webhook(issueOpened({ repo, number: 1000 }), { delivery: "during" });
     expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("database") } });
@@ -84,6 +85,7 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
     const call = await service.post("/signalbox.gateway.v1.AgentGateway/RegisterAgent", { agentId: "only" });
     expect(call).toMatchObject({ status: 503, body: { code: "unavailable", message: expect.stringContaining("database") } });
     expect(call.headers.get("retry-after")).toMatch(/^\d+$/);
+    model.clearFaults();
     await waits(logged);
     await proxy.mend();
     await succeedsAtOnce(event);
@@ -96,10 +98,11 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
   test("while the server refuses connections, for whatever reason", async () => {
     const { service } = world;
     const logged = service.logs().length;
-    world.tracker.fault({ method: "POST", path: "comments", delayMs: 1000 });
+    const held = holdComment();
     const event = await open();
-    await eventually(() => requestsOf("POST") === 1, { interval: 5 });
+    await eventually(() => held.applied === 1);
     await database.refuseConnections();
+    world.tracker.clearFaults();
     // The first webhook may find a session that the server has just ended.
     await eventually(async () => {
       const refused = await service.webhook(issueOpened({ repo, number: 1001 }), { delivery: "refused" });
@@ -119,10 +122,11 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
 
   test("while its comment is on the way", async () => {
     const logged = world.service.logs().length;
-    world.tracker.fault({ method: "POST", path: "comments", delayMs: 1000 });
+    const held = holdComment();
     const event = await open();
-    await eventually(() => requestsOf("POST") === 1, { interval: 5 });
+    await eventually(() => held.applied === 1);
     await proxy.cut();
+    world.tracker.clearFaults();
     await waits(logged);
     await proxy.mend();
     await succeedsAtOnce(event);
@@ -147,7 +151,7 @@ describe("an attempt outlasts an outage of the database", { tags: ["postgres"] }
     const logged = world.service.logs().length;
     const loss = proxy.loseAnswers({ when: /"state":"succeeded","agent_id"|"result":"Answer/ });
     const event = await open();
-    await eventually(() => loss.lost === 1, { timeout: 20_000 });
+    await eventually(() => loss.lost === 1);
     await waits(logged);
     await proxy.mend();
     await succeedsAtOnce(event);
