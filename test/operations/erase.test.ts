@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
 import { issueCommented, issueOpened } from "../harness/alpha-payloads.ts";
-import { childrenOf } from "../harness/child-processes.ts";
+import { quarantinePlugins } from "../harness/quarantine.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { buildTickets } from "../harness/tickets-plugin.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
@@ -22,13 +22,7 @@ test("an erasure reaches webhooks that wait for their plugin", { timeout: 120_00
   const { body: bundle } = await buildTickets("tickets", true);
   await service.post("/api/plugins", bundle);
   expect((await service.post("/api/plugins/tickets/approve", {})).status).toBe(200);
-  const state = async () => (await service.get<{ state: string }[]>("/api/plugins")).body[0]?.state;
-  // The pause before its next start doubles with each crash: the third one is long enough on a slow machine, too.
-  for (let crashes = 0; crashes < 3; crashes++) {
-    await eventually(async () => ["ready", "degraded"].includes((await state()) ?? "") || null);
-    for (const pid of childrenOf(service.pid)) process.kill(Number(pid), "SIGKILL");
-    await eventually(async () => (await state()) === "backoff" || null);
-  }
+  await quarantinePlugins(service);
   const deliver = async (payload: object) => {
     const body = JSON.stringify(payload);
     const signature = createHmac("sha256", secret).update(body).digest("hex");
@@ -147,7 +141,7 @@ test("the name of a person is erased from the executions of others that they sto
   const opened = async (number: number) =>
     String((await service.webhook(issueOpened({ repo, number, sender: "bob" }))).body.executions?.[0]?.id);
 
-  model.answerWith({ reply: { content: "late", delayMs: 20_000 }, times: 2 });
+  model.answerWith({ reply: { content: "late", delayMs: 60_000 }, times: 2 });
   const [stopped, stoppedByOther] = [await opened(1), await opened(2)];
   for (const id of [stopped, stoppedByOther]) await state(id, "running");
   await say(1, "/stop I am ill", "zebrafinch");

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { issueEdited, issueOpened } from "../harness/alpha-payloads.ts";
-import { childrenOf } from "../harness/child-processes.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
+import { quarantinePlugins } from "../harness/quarantine.ts";
 import { buildTickets } from "../harness/tickets-plugin.ts";
 import { eventually, hourLasts } from "../harness/wait.ts";
 import { login, startWorld, type World } from "../harness/world.ts";
@@ -222,16 +222,7 @@ test("the plugin of the source does not run", { timeout: 240_000 }, async () => 
   const { body: plugin } = await buildTickets("tickets", true);
   await service.post("/api/plugins", plugin);
   expect((await service.post("/api/plugins/tickets/approve", {})).status).toBe(200);
-  const state = async () => (await service.get<{ state: string }>("/api/plugins/tickets")).body.state;
-  await eventually(async () => (await state()) === "ready", { timeout: 40_000 });
-  await eventually(
-    async () => {
-      for (const pid of childrenOf(service.pid)) process.kill(Number(pid), "SIGKILL");
-      return (await state()) === "quarantined";
-    },
-    // Five crashes, with a wait before each start that doubles.
-    { timeout: 120_000, interval: 100 },
-  );
+  await quarantinePlugins(service);
   const body = JSON.stringify({ number: 7, title: "Ticket 7" });
   const signature = createHmac("sha256", ticketSecret).update(body).digest("hex");
   const headers = { "content-type": "application/json", "ticket-delivery": "d-7", "ticket-signature": signature };
