@@ -3,6 +3,7 @@ import { type Model, startModel } from "../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { freshDatabase } from "../harness/databases.ts";
+import { knownAtOnce } from "../harness/known-at-once.ts";
 import { listeningSessions, startPooler } from "../harness/pgbouncer.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
@@ -108,11 +109,18 @@ describe.each([
     try {
       await eventually(() => knowsTasks(second));
       expect(await listeningSessions(database)).toBe(0);
-      const mapping = { source: "alpha", event_name: "issues", action: "pinned", canonical_trigger: "issue.pinned" };
-      await first.post("/api/tasks/sources", mapping);
-      const known = async () => (await second.get<{ trigger: string | null }>(resolved.replace("opened", "pinned"))).body;
-      if (bus === "redis") expect(JSON.stringify(await known())).toContain("issue.pinned");
-      else await eventually(async () => JSON.stringify(await known()).includes("issue.pinned"));
+      const change = async (round: number) => {
+        const action = `pinned_${round}`;
+        const mapping = { source: "alpha", event_name: "issues", action, canonical_trigger: "issue.pinned" };
+        expect((await first.post("/api/tasks/sources", mapping)).status).toBe(201);
+        return action;
+      };
+      const known = async (action: string) => JSON.stringify((await second.get(resolved.replace("opened", action))).body);
+      if (bus === "redis") expect(await known(await knownAtOnce(change))).toContain("issue.pinned");
+      else {
+        const action = await change(0);
+        await eventually(async () => (await known(action)).includes("issue.pinned"));
+      }
     } finally {
       await Promise.all([first.close(), second.close()]);
     }
