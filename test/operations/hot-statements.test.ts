@@ -30,7 +30,7 @@ test("every statement that runs for each event carries a key, but those that loo
   await using world = await startWorld({
     databaseUrl: recorder.url,
     tasks: ["summarize"],
-    env: { EXECUTION_LEASE_SECONDS: "600" },
+    env: { EXECUTION_LEASE_SECONDS: "600", BUDGET_AUTHOR_RUNS_PER_HOUR: "10000" },
   });
   const run = async (first: number) => {
     const numbers = Array.from({ length: events }, (_, at) => first + at);
@@ -38,11 +38,16 @@ test("every statement that runs for each event carries a key, but those that loo
     await eventually(() => numbers.every((number) => textsOf(world.tracker, repo, number).length === 1));
   };
   await run(1);
-  recorder.clear();
-  const began = performance.now();
-  await run(1_000);
-  // No sweep runs more often than once a second, even on a slow machine.
-  const sweeps = (performance.now() - began) / 1_000;
+  let sweeps = Number.POSITIVE_INFINITY;
+  // Again if a busy machine takes so long that sweeps run as often as what runs for each event.
+  for (let first = 1_000; sweeps > events / 4; first += 1_000) {
+    expect(first, "the machine holds up all events").toBeLessThan(20_000);
+    recorder.clear();
+    const began = performance.now();
+    await run(first);
+    // No sweep runs more often than once a second, even on a slow machine.
+    sweeps = (performance.now() - began) / 1_000;
+  }
   const counted = [...recorder.counts()].map(([text, count]) => ({
     text,
     count,
@@ -50,7 +55,7 @@ test("every statement that runs for each event carries a key, but those that loo
   }));
   // A session discards its plans now and then, which concerns no table.
   const unknown = counted.filter(
-    ({ text, is, count }) => is.length !== 1 && text !== "discard plans" && count >= Math.min(events / 2, events / 10 + sweeps),
+    ({ text, is, count }) => is.length !== 1 && text !== "discard plans" && count >= events / 10 + sweeps,
   );
   expect(unknown.map(({ text }) => text)).toEqual([]);
   const named = counted.filter(({ is, count }) => is.length === 1 && count >= events / 10);
