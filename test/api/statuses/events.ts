@@ -1,5 +1,5 @@
 import { issueOpened } from "../../harness/alpha-payloads.ts";
-import { eventually, waitForExecutions } from "../../harness/wait.ts";
+import { eventually, hourLasts, waitForExecutions } from "../../harness/wait.ts";
 import { type Receipt, signature } from "../../harness/webhooks.ts";
 import { webhookSecret } from "../../harness/world.ts";
 import { type Arrange, type Cases, unique } from "./cases.ts";
@@ -53,6 +53,7 @@ async function held(world: World) {
   const repo = `octo/held-${++projects}`;
   const project = { name: repo, source: "alpha", source_project_id: repo, policy: { issue_runs_per_hour: 1 } };
   await world.make("projects.create", { body: project });
+  await hourLasts(20);
   const { body } = await world.main.webhook(issueOpened({ repo, number: 1, sender: "mona" }));
   const [execution] = await waitForExecutions(world.main, { event_id: body.event_id, state: "held" });
   return { params: { id: execution?.id ?? "" } };
