@@ -10,7 +10,8 @@ export async function refusedStart(env: Record<string, string>, file = ""): Prom
   if (file) writeFileSync(join(cwd, ".env"), file);
   // Separate ports, because the default ones may be in use.
   const service = run(runtimeUnderTest(), "runtime/main.ts", { cwd, env: { PORT: "0", GRPC_PORT: "0", ...env } });
-  const limit = setTimeout(() => service.signal("SIGKILL"), 30_000);
+  // Detects a service that serves, and is far more than a refusal takes on a busy machine.
+  const limit = setTimeout(() => service.signal("SIGKILL"), 100_000);
   try {
     const { code } = await service.ended;
     return { code, logs: service.logs() };

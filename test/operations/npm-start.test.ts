@@ -14,7 +14,7 @@ test.each([
   ["SIGTERM", "npm"],
   ["SIGKILL", "npm"],
   ["SIGINT", "npm and the service, as by Ctrl-C"],
-] as const)("the service ends with the npm that started it: %s to %s", { timeout: 90_000 }, async (signal, whom) => {
+] as const)("the service ends with the npm that started it: %s to %s", { timeout: 120_000 }, async (signal, whom) => {
   await using database = anyDatabase() === "postgres" ? await freshDatabase() : null;
   const folder = await mkdtemp(join(tmpdir(), "signalbox-npm-"));
   const where = database ? { DATABASE_URL: database.url } : { DATA_DIR: folder };
@@ -30,7 +30,7 @@ test.each([
     fetch(`${url}/health`)
       .then(() => false)
       .catch(() => true);
-  await eventually(gone, { timeout: 10_000 });
+  await eventually(gone);
   const { code } = await npm.ended;
   if (signal !== "SIGKILL") expect(code).toBe(0);
   expect(npm.logs()).toContain(signal === "SIGKILL" ? "was killed; exiting" : `"signal":"${signal}"`);

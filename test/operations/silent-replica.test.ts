@@ -16,7 +16,7 @@ interface Status {
 }
 
 test.concurrent("a frozen replica stays in the status and is called silent, and one that has stopped is no longer listed", {
-  timeout: 120_000,
+  timeout: 240_000,
   tags: ["postgres"],
 }, async () => {
   await using database = await freshDatabase("migrated");
@@ -64,7 +64,7 @@ test.concurrent("a frozen replica stays in the status and is called silent, and 
 });
 
 test.concurrent("a frozen replica stays in the status when another starts on its host, and one that was killed does not", {
-  timeout: 120_000,
+  timeout: 240_000,
   tags: ["postgres"],
 }, async () => {
   await using database = await freshDatabase("migrated");

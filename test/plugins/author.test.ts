@@ -96,7 +96,7 @@ describe("from an empty folder", () => {
           const { tools, chats } = await offered();
           return tools.some((tool) => tool.function.name === "word-count__count_words") ? { tools, chats } : null;
         },
-        { timeout: 20_000 },
+        { timeout: 60_000 },
       );
       const tool = seen.tools.find((one) => one.function.name === "word-count__count_words");
       expect(tool?.function).toMatchObject({ description: "Counts the words of a text, as my team counts them." });

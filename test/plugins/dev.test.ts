@@ -55,9 +55,8 @@ const edit = (file: string, from: string, to: string) => {
   expect(before).toContain(from);
   writeFileSync(join(folder, file), before.replace(from, to));
 };
-/** Its output from now on, once it contains this text. */
-async function after(act: () => unknown, text: RegExp): Promise<string> {
-  const before = child.logs().length;
+/** Its output from now on, or from `before`, once it contains this text. */
+async function after(act: () => unknown, text: RegExp, before = child.logs().length): Promise<string> {
   await act();
   return eventually(
     () => {
@@ -78,7 +77,7 @@ const plugin = async (): Promise<Shown> => (await world.service.get<Shown>(`/api
 const dev = /^0\.1\.0-dev\.\d+$/;
 
 test("the first build is tested, installed, and waits for approval", { timeout: limit }, async () => {
-  const said = await after(() => {}, /Waiting for approval: signalbox plugin approve tickets/);
+  const said = await after(() => {}, /Waiting for approval: signalbox plugin approve tickets/, 0);
   expect(said).toMatch(/^tickets 0\.1\.0: good, \d+ cases, \d+ ms; \d+ slow cases run only in signalbox plugin test$/m);
   expect(said).toContain(`Builds that pass are installed at ${world.service.url}\n`);
   expect(said).toMatch(/^tickets 0\.1\.0-dev\.\d+ requests:\n {2}capability: fetch$/m);

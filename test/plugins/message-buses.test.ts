@@ -66,10 +66,10 @@ for (const { name, need, start } of buses) {
           const check = body.checks.find((one) => one.name === `queue:${name}`);
           return check?.state === state && message.test(check.message);
         },
-        { timeout: 45_000 },
+        { timeout: 90_000 },
       );
 
-    test("the status names a missing stream or queue of webhooks", { timeout: 120_000, concurrent: false }, async () => {
+    test("the status names a missing stream or queue of webhooks", { timeout: 300_000, concurrent: false }, async () => {
       const missing = `PLUGIN_QUEUE_${name.toUpperCase()}__INCOMING_${name === "nats" ? "STREAM" : "QUEUE"}`;
       await using other = await startWorld({ env: { ...env(), [missing]: "nowhere" } });
       await shows(
@@ -79,7 +79,7 @@ for (const { name, need, start } of buses) {
       );
     });
 
-    test("the status says that the broker refuses the password", { timeout: 120_000, concurrent: false }, async () => {
+    test("the status says that the broker refuses the password", { timeout: 300_000, concurrent: false }, async () => {
       await using other = await startWorld({ env: { ...env(), [`PLUGIN_QUEUE_${name.toUpperCase()}__PASSWORD`]: "wrong" } });
       await shows(
         "failed",
@@ -88,7 +88,7 @@ for (const { name, need, start } of buses) {
       );
     });
 
-    test("the status says that the broker is down, until it is back", { timeout: 120_000, concurrent: false }, async () => {
+    test("the status says that the broker is down, until it is back", { timeout: 300_000, concurrent: false }, async () => {
       await shows("ok", /no message waits/);
       await broker.kill();
       await shows("failed", /^receiving webhooks failed: .*127\.0\.0\.1.*; they wait in the queue$/);
@@ -110,7 +110,7 @@ for (const { name, need, start } of buses) {
     // Only RabbitMQ's streams can be down while their broker is up.
     if (name === "amqp")
       test("the status names a stream that is down and the remedy, until it is back", {
-        timeout: 120_000,
+        timeout: 300_000,
         concurrent: false,
       }, async () => {
         const start = broker.stopStream?.();
