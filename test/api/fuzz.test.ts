@@ -107,7 +107,7 @@ async function check(op: Operation, { path, body, headers }: Request): Promise<v
   );
 }
 
-test.each(operations.map((op) => [op.id, op] as const))("%s", { timeout: 60_000 }, async (_, op) => {
+test.each(operations.map((op) => [op.id, op] as const))("%s", { timeout: 120_000 }, async (_, op) => {
   const property = fc.asyncProperty(requestTo(op), (request) => check(op, request));
   const { failed, counterexample, errorInstance } = await fc.check(property, { seed, numRuns, interruptAfterTimeLimit: 15_000 });
   if (failed)

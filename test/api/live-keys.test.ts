@@ -45,7 +45,7 @@ async function session(key: string): Promise<string> {
 }
 
 test("a stream ends when its key is revoked or expires, or its session ends, and others continue", {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const revoked = await create("revoked");
   const cookie = await session(admin);

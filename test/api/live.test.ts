@@ -61,7 +61,7 @@ test("an execution is followed to its end, and a stream that was cut continues b
   const rest = await streamed(`/api/task-executions/${id}/events`, cut);
   expect(Math.min(...steps(rest))).toBe(Number(cut) + 1);
   expect(states(rest)).toEqual(["succeeded"]);
-}, 60_000);
+}, 120_000);
 
 test("the service is followed, and a new stream begins with what ended in between", async () => {
   const stream = await open("/api/events?seconds=60");
@@ -76,7 +76,7 @@ test("the service is followed, and a new stream begins with what ended in betwee
   await readUntil(next, (missed) => of(missed, later).length > 0);
   // A stream of one second ends on its own.
   await streamed("/api/events?seconds=1");
-}, 60_000);
+}, 120_000);
 
 test("every open stream is sent why a post failed", async () => {
   // For so long that the streams have the post as started before.
@@ -88,7 +88,7 @@ test("every open stream is sent why a post failed", async () => {
   const found = [postErrors(await streamed(`/api/task-executions/${id}/events`)), ...(await Promise.all(read))];
   expect(found).toEqual(found.map(() => [expect.stringContaining("403")]));
   world.tracker.clearFaults();
-}, 60_000);
+}, 120_000);
 
 test("a stream whose last event is none of this service begins anew", async () => {
   const id = await started(4);

@@ -131,7 +131,7 @@ test("a custom trigger may contain hyphens, and mappings fire it", async () => {
   expect(await service.webhook({ ...payload, action: "completed" }, { event: "workflow_run" })).toMatchObject(fired);
 });
 
-test("signalbox doctor names mappings that are accepted and can start nothing", { timeout: 60_000 }, async () => {
+test("signalbox doctor names mappings that are accepted and can start nothing", { timeout: 120_000 }, async () => {
   await using seeded = await startService({ seed: true });
   const trigger = { canonical_trigger: "issue.creatd", task_id: "triage_initial_intent" };
   expect((await seeded.post("/api/tasks/triggers", trigger)).status).toBe(201);

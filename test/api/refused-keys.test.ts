@@ -8,7 +8,7 @@ interface Entry {
 }
 
 test("refused requests are reported with their addresses, without a key too, and a scanner does not hide others", {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const apiKey = "an-operators-key-for-tests";
   const env = { API_KEYS: apiKey, WATCHDOG_ENABLED: "true", TRUSTED_PROXIES: "127.0.0.0/8" };

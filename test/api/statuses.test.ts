@@ -57,7 +57,7 @@ const needsRedis = (op: Operation, status: number) => status === 503 && /^(memor
 for (const [id, rows] of Map.groupBy(table, ({ op }) => op.id)) {
   describe(id, () => {
     for (const { op, status, arrange } of rows)
-      test(String(status), { timeout: 60_000, tags: needsRedis(op, status) ? ["redis-server"] : [] }, async () => {
+      test(String(status), { timeout: 120_000, tags: needsRedis(op, status) ? ["redis-server"] : [] }, async () => {
         const sent = (await arrange?.(world)) ?? {};
         const answer = await world.call(op.id, sent);
         expect({ status: answer.status, body: answer.body }).toMatchObject({ status });

@@ -58,7 +58,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("an issue's task goes to an agent that speaks A2A, and its artifact becomes the comment", { timeout: 60_000 }, async () => {
+test("an issue's task goes to an agent that speaks A2A, and its artifact becomes the comment", { timeout: 120_000 }, async () => {
   const { body } = await world.service.webhook(issueOpened({ repo, number: 1 }));
   const [execution] = await waitForExecutions(world.service, { event_id: body.event_id });
   expect(execution).toMatchObject({ agent_id: "a2a_agent", state: "succeeded" });
@@ -66,7 +66,7 @@ test("an issue's task goes to an agent that speaks A2A, and its artifact becomes
   expect(world.model.chats()).toEqual([]);
 });
 
-test("a bridge that is killed while the agent works resumes the same task", { timeout: 60_000 }, async () => {
+test("a bridge that is killed while the agent works resumes the same task", { timeout: 120_000 }, async () => {
   const before = agent.logs();
   const { body } = await world.service.webhook(issueOpened({ repo, number: 2 }));
   await eventually(() => agent.logs().length > before.length, { timeout: 30_000, interval: 5 });
@@ -87,7 +87,7 @@ test("a bridge that is killed while the agent works resumes the same task", { ti
 });
 
 test("a bridge delivers its result although calls fail: it repeats the call, waits as required, and registers again", {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const calls: string[] = [];
   const refusals: ("lost" | { status: number; code: string; message?: string; headers?: { "retry-after": string } })[] = [

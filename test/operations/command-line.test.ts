@@ -44,7 +44,7 @@ const statusOf = (path: string, headers: Record<string, string>, method = "GET")
     call.on("error", fail).end();
   });
 
-test("reembed, export and import say in one line what is unavailable and how to resume", { timeout: 60_000 }, async () => {
+test("reembed, export and import say in one line what is unavailable and how to resume", { timeout: 120_000 }, async () => {
   const own = { DATA_DIR: join(folder, "own"), EMBEDDING_DIMENSION: "64" };
   writeFileSync(join(folder, "one.jsonl"), '{"key": "one", "content": "c", "scope": "organizational"}\n');
   expect((await signalbox(["migrate", "--create"], own)).code).toBe(0);
@@ -84,7 +84,7 @@ describe("while there are no keys", () => {
     expect(table.text.split("\n")[0]).toMatch(/^ID +NAME +ROLE_ID/);
     expect(await signalbox(["agents", "delete", "cli_agent"])).toEqual({ code: 0, text: "" });
     expect(await signalbox(["agents", "get", "cli_agent"])).toEqual({ code: 1, text: 'There is no agent "cli_agent".\n' });
-  }, 60_000);
+  }, 120_000);
 
   test("help, and usage errors", async () => {
     const wrong = [[], ["nothing"], ["agents"], ["agents", "fly"], ["agents", "create", "--id", "x"], ["start", "now"]];
@@ -95,12 +95,12 @@ describe("while there are no keys", () => {
     for (const line of ["start", "migrate", "agents", "task-executions", "projects"]) expect(help?.text).toContain(`  ${line} `);
     expect(ofProjects?.text).toMatch(/signalbox projects create .*\n.*\n.*--name <text> +\(required\)/);
     expect(refused.map(({ code }) => code)).toEqual(wrong.map(() => 2));
-  }, 60_000);
+  }, 120_000);
 
   test("without a service: exit code 1, and what to do", async () => {
     const { code, text } = await signalbox(["agents", "list"], { SIGNALBOX_URL: "http://127.0.0.1:1" });
     expect([code, text]).toEqual([1, expect.stringMatching(/No service answers at http:\/\/127\.0\.0\.1:1 .*signalbox start/)]);
-  }, 30_000);
+  }, 120_000);
 
   test("browsers of other sites are refused by every API", async () => {
     const port = new URL(service.url).port;
@@ -170,7 +170,7 @@ describe("keys", () => {
     const { code, text } = await signalbox(["keys", "list"], { DATA_DIR: dataDir });
     expect([code, text]).toEqual([1, expect.stringMatching(/in use by another Signalbox process.*--remote/s)]);
     expect((await signalbox(["migrate"], { DATA_DIR: dataDir })).code).toBe(1);
-  }, 60_000);
+  }, 120_000);
 
   test("through the service, which then requires a key", async () => {
     const { code, text } = await signalbox(["keys", "create", "--remote", "--name", "first", "--scope", "read,write"]);
@@ -185,7 +185,7 @@ describe("keys", () => {
     expect(await statusOf("/health", {})).toBe(200);
     // A key identifies the caller, by whatever name the service is reached.
     expect(await statusOf("/api/agents", { host: "signalbox.example", authorization: `Bearer ${key}` })).toBe(200);
-  }, 60_000);
+  }, 120_000);
 
   test("directly in the database while the service is stopped; it then starts closed", async () => {
     await service.stop();

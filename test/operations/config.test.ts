@@ -193,7 +193,7 @@ test("a short outage of PostgreSQL answers 503, then the service recovers", {
   expect((await service.get("/health")).body).toMatchObject({ status: "ok" });
 });
 
-test("the configuration in effect names the source of each value and shows no secret", { timeout: 60_000 }, async () => {
+test("the configuration in effect names the source of each value and shows no secret", { timeout: 120_000 }, async () => {
   const hidden = ["hidden", "value", "of", "a", "test"].join("-");
   const apiKey = `key-${hidden}`;
   await using service = await startService({

@@ -63,7 +63,7 @@ test("an erasure reaches webhooks that wait for their plugin", { timeout: 120_00
   expect(await deliver(payload)).toMatchObject({ event_id: ofMona, status: "duplicate" });
 });
 
-test("the memories of a deleted project are erased by its id", { timeout: 60_000 }, async () => {
+test("the memories of a deleted project are erased by its id", { timeout: 120_000 }, async () => {
   await using service = await startService();
   const project = { name: "Shop", source: "alpha", source_project_id: "acme/gone" };
   const { id: project_id } = (await service.post<{ id: number }>("/api/projects", project)).body;
@@ -78,7 +78,7 @@ test("the memories of a deleted project are erased by its id", { timeout: 60_000
 });
 
 for (const [store, tags] of [["the database", []] as const, ["Redis", ["redis"]] as const])
-  test(`an erasure removes memories of the scope task in ${store}`, { timeout: 60_000, tags: [...tags] }, async () => {
+  test(`an erasure removes memories of the scope task in ${store}`, { timeout: 120_000, tags: [...tags] }, async () => {
     const env = tags.length > 0 ? { REDIS_URL: process.env.TEST_REDIS_URL ?? "" } : { REDIS_URL: "" };
     await using world = await startWorld({ tasks: ["first"], env });
     const { service } = world;
@@ -91,7 +91,7 @@ for (const [store, tags] of [["the database", []] as const, ["Redis", ["redis"]]
   });
 
 test("the audit log shows with a key that two erasures concern one person, and never a digest to guess", {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const pseudonyms = async (env: Record<string, string>) => {
     await using service = await startService({ env });
@@ -110,7 +110,7 @@ test("the audit log shows with a key that two erasures concern one person, and n
   expect(new Set(random).size).toBe(3);
 });
 
-test("the audit log records an erasure before it begins, and no preview", { timeout: 60_000 }, async () => {
+test("the audit log records an erasure before it begins, and no preview", { timeout: 120_000 }, async () => {
   await using service = await startService();
   await service.webhook(issueOpened({ repo: "octo/app", number: 1, sender: "mona" }));
   const erase = eraseAt(service);
@@ -127,7 +127,7 @@ test("the audit log records an erasure before it begins, and no preview", { time
 });
 
 test("the name of a person is erased from the executions of others that they stopped or decided about", {
-  timeout: 90_000,
+  timeout: 120_000,
 }, async () => {
   await using world = await startWorld({ tasks: ["first"], env: { WATCHDOG_ENABLED: "true" } });
   const { service, model } = world;

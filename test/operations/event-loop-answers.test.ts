@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service?.close();
   await Promise.all([model?.close(), outside?.close()]);
-}, 60_000);
+}, 120_000);
 
 async function answerFromOutside(request: Request): Promise<Response> {
   if (new URL(request.url).pathname !== "/mcp") return ofJson(answer);

@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service?.close();
   await Promise.all([tracker?.close(), model?.close()]);
-}, 60_000);
+}, 120_000);
 
 async function post(path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}): Promise<number> {
   const asked = { method: "POST", body, headers: { "content-type": "application/json", ...headers } };

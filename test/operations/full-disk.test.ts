@@ -9,7 +9,7 @@ import { bundledService } from "../harness/process.ts";
 /** Bytes: too few for an embedded database. */
 const room = 20 * 2 ** 20;
 
-test("a start on a full disk says so and what to do, without a stack", { tags: ["bubblewrap"], timeout: 60_000 }, async () => {
+test("a start on a full disk says so and what to do, without a stack", { tags: ["bubblewrap"], timeout: 120_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-full-"));
   try {
     const [port = 0, grpc = 0] = await freePorts(2);

@@ -85,7 +85,7 @@ describe("commands on the pages", { tags: ["curl"] }, () => {
 
   test.each(runHere.map(({ page, text }) => [page, text.trim().split("\n")[0] ?? "", text]))(
     "%s: %s",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async (_, __, text) => {
       const names = `signalbox() { "${root}/node_modules/.bin/node" "${root}/runtime/cli/main.ts" "$@"; }`;
       const env = { SIGNALBOX_URL: world.service.url, SIGNALBOX_API_KEY: key, DATA_DIR: join(folder, "data") };

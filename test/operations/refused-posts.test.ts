@@ -11,7 +11,7 @@ interface Status {
 
 test.concurrent.each([403, 404, 422])(
   "the tracker refuses every comment with %d: after two issues, the status is degraded until a comment is posted",
-  { timeout: 90_000 },
+  { timeout: 180_000 },
   async (status) => {
     await using world = await startWorld({ tasks: ["first"], env: { EXECUTION_RETRY_LIMIT: "0" } });
     const { service, tracker } = world;
@@ -40,7 +40,7 @@ test.concurrent.each([403, 404, 422])(
 );
 
 test.concurrent("an account that the tracker refuses is named although another account of the source can post", {
-  timeout: 90_000,
+  timeout: 120_000,
 }, async () => {
   const env = { EXECUTION_RETRY_LIMIT: "0", ENCRYPTION_KEY: randomBytes(32).toString("hex") };
   await using world = await startWorld({ tasks: ["first"], env });

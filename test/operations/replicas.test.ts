@@ -88,7 +88,7 @@ describe("two replicas", { tags: ["postgres"] }, () => {
     await first?.close();
   });
 
-  test("a change at one replica applies at the other at once", { timeout: 60_000 }, async () => {
+  test("a change at one replica applies at the other at once", { timeout: 120_000 }, async () => {
     for (const name of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
       const action = await knownAtOnce(async (round) => {
         const action = `${name}${round}`;
@@ -108,7 +108,7 @@ describe("two replicas", { tags: ["postgres"] }, () => {
   });
 
   test("two webhooks of one comment at two replicas are one event, and edits of one issue start one run with the newest", {
-    timeout: 90_000,
+    timeout: 120_000,
   }, async () => {
     await first.post("/api/tasks/triggers/seed", { include: ["comments"] });
     const send = async (id: number) => {
@@ -171,7 +171,7 @@ describe("two replicas", { tags: ["postgres"] }, () => {
 });
 
 test("a secret that was stored at one replica is redacted from what the other posts next", {
-  timeout: 60_000,
+  timeout: 120_000,
   tags: ["postgres"],
 }, async () => {
   await using database = await freshDatabase("migrated");

@@ -76,7 +76,7 @@ const situations: readonly (readonly [string, () => Promise<unknown>, RegExp])[]
   ],
 ];
 
-test("a budget", { timeout: 60_000 }, async () => {
+test("a budget", { timeout: 120_000 }, async () => {
   const payload = () => issueOpened({ repo: "octo/tight", number: 1, sender: "mona" });
   await world.service.webhook(payload());
   await world.service.webhook(payload());
@@ -125,7 +125,7 @@ test("a payload is explained with the budgets and pauses that its tasks would me
   await world.service.post("/api/resume", { scope: "agent", id: "pm_default" });
 });
 
-test("the title of an issue is that of its newest event, and finds it", { timeout: 60_000 }, async () => {
+test("the title of an issue is that of its newest event, and finds it", { timeout: 120_000 }, async () => {
   const { service } = world;
   const send = (title: string, minute: number) =>
     service.webhook(
@@ -148,7 +148,7 @@ test("the title of an issue is that of its newest event, and finds it", { timeou
   expect(await titles()).toEqual([null, []]);
 });
 
-test.each(situations)("%s", { timeout: 60_000 }, async (_, act, reason) => {
+test.each(situations)("%s", { timeout: 120_000 }, async (_, act, reason) => {
   number++;
   const issue = number;
   await act();
@@ -161,7 +161,7 @@ test.each(situations)("%s", { timeout: 60_000 }, async (_, act, reason) => {
   );
 });
 
-test("the command line answers with the same reasons, in lines that fit", { timeout: 90_000 }, async () => {
+test("the command line answers with the same reasons, in lines that fit", { timeout: 120_000 }, async () => {
   const { service } = world;
   const signalbox = async (...args: string[]) => {
     const child = run(runtimeUnderTest(), "runtime/cli/main.ts", {
@@ -206,7 +206,7 @@ test("the command line answers with the same reasons, in lines that fit", { time
   );
 });
 
-test("a dry run", { timeout: 60_000 }, async () => {
+test("a dry run", { timeout: 120_000 }, async () => {
   number++;
   const issue = number;
   world.tracker.clearFaults();

@@ -19,7 +19,7 @@ test("a proxy without a scheme stops the start, and is not shown", async () => {
   ]);
 });
 
-test("the proxies in .env are used, like those in the environment", { timeout: 60_000 }, async () => {
+test("the proxies in .env are used, like those in the environment", { timeout: 120_000 }, async () => {
   const hosts: string[] = [];
   const proxy = createServer((socket) => {
     socket

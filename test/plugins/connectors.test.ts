@@ -46,7 +46,7 @@ describe.each(connectors)("$id in a service", (connector) => {
     expect(isSecret).toMatchObject({ token: true, webhook_secret: true, url: false });
   });
 
-  test("a signed webhook becomes a comment, a repeated one does not", { timeout: 60_000 }, async () => {
+  test("a signed webhook becomes a comment, a repeated one does not", { timeout: 120_000 }, async () => {
     const id = randomUUID();
     expect((await deliver(1, { key: "another secret" })).status).toBe(401);
     const taken = await deliver(1, { id });

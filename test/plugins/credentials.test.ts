@@ -52,7 +52,7 @@ const check = async () => {
 };
 
 test("new settings of an installed plugin are tried at once, and the status says how to set them", {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   await deliver(1);
   await eventually(async () => (await states()).includes("failed"));

@@ -13,7 +13,7 @@ const source = `
     }) } }),
   });`;
 
-test("the error of a read tool that hangs says how often it was tried, and its time limit", { timeout: 60_000 }, async () => {
+test("the error of a read tool that hangs says how often it was tried, and its time limit", { timeout: 120_000 }, async () => {
   const manifest = { limits: { call_ms: 300 }, contributes: { tools: { wait: toolOf("Never answers.") } } };
   const { body } = await buildPlugin(source, { id: "sleeper", ...manifest });
   await using service = await startService();

@@ -97,7 +97,7 @@ for (const { name, need, start } of buses) {
     });
 
     test("a webhook from the bus becomes a comment; one that is not signed is refused", {
-      timeout: 60_000,
+      timeout: 120_000,
       concurrent: false,
     }, async () => {
       await broker.send([opened(1, "another secret"), opened(2), { ...opened(3), webhook: "nowhere" }]);

@@ -46,7 +46,7 @@ interface Button {
   readonly value: string;
 }
 
-test("a waiting run is posted with buttons; an approver approves it, and it is written", { timeout: 60_000 }, async () => {
+test("a waiting run is posted with buttons; an approver approves it, and it is written", { timeout: 120_000 }, async () => {
   await stage(true);
   await world.service.webhook(issueOpened({ repo, number: 1 }));
   const message = await eventually(() => slack.messages.find(({ text }) => text.includes("waits for approval")), {
