@@ -44,7 +44,7 @@ export function everyPage(opened: () => Opened): void {
     await world.service.post("/api/keys", { name: hostile.slice(0, 100), scopes: ["read"] });
     await world.service.post("/api/memory", { key: hostile.slice(0, 60), content: hostile, scope: "organizational" });
     await deliver(4, `hostile ${hostile}`, `${hostile} ${"x".repeat(1_000_000)}`);
-    await eventually(async () => textsOf(world.tracker, "octo/app", 4).length === 2, { timeout: 20_000 });
+    await eventually(async () => textsOf(world.tracker, "octo/app", 4).length === 2);
     const runs = await world.service.get<{ id: string; event_id: string }[]>("/api/task-executions?subject=octo%2Fapp%234");
     const [run] = await waitForExecutions(world.service, { event_id: runs.body[0]?.event_id ?? "" });
     const steps = [0, 1, 2, 3, 4].map((step) => `run/${run?.id}?step=${step}`);

@@ -153,8 +153,15 @@ export function keyboardOnly(opened: () => Opened): void {
   });
 }
 
-/** Presses Tab until the element with this name has the focus. Each element on the way must show that it has it. */
+/**
+ * Presses Tab until the element with this name has the focus, once the page shows it. Each element on the way must show that it has
+ * the focus.
+ */
 async function tabTo(page: Page, name: string): Promise<void> {
+  const isShown = (wanted: string) =>
+    !document.querySelector("main > [hidden]") &&
+    [...document.querySelectorAll("a, button, summary")].some(({ textContent }) => textContent === wanted);
+  await page.waitForFunction(isShown, { polling: 100 }, name);
   const passed: string[] = [];
   for (let times = 0; times < 80; times++) {
     await page.keyboard.press("Tab");
@@ -175,7 +182,7 @@ const returnsTo = (page: Page, name: string | null): Promise<unknown> =>
         if (document.querySelector("dialog") || !active) return false;
         return wanted === null ? active.closest("main") !== null : active.textContent === wanted;
       },
-      { polling: 100, timeout: 10_000 },
+      { polling: 100 },
       name,
     )
     .catch(async () => {

@@ -35,6 +35,8 @@ const quickScripts = "--js-flags=--no-maglev,--no-turbofan";
 export const openBrowser = (): Promise<Browser> =>
   launch({
     executablePath: inject("chromium"),
+    // On a busy machine, a start takes half a minute.
+    timeout: 120_000,
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", quickScripts],
   });
 
