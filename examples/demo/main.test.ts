@@ -108,7 +108,8 @@ test("--trust shows how each attack and accident ends, and why, on a page", { ti
 
 test("the demonstration of alpha with --keep leaves the service running until Ctrl-C", { timeout: 180_000 }, async () => {
   const run = await demo("node", [file, "--source", "alpha", "--keep"]);
-  while (!/Ctrl-C/.test(run.output())) {
+  // Its last line.
+  while (!/connect your own tracker and model/.test(run.output())) {
     if (run.child.exitCode !== null) throw new Error(run.output());
     await sleep(50);
   }

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import OpenAI from "openai";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { demoScript, signature } from "./demo-script.ts";
 import { embed } from "./embeddings.ts";
 import { type Model, startModel } from "./model.ts";
@@ -8,7 +9,7 @@ let model: Model;
 let client: OpenAI;
 beforeEach(async () => {
   model = await startModel({ apiKey: "k" });
-  client = new OpenAI({ baseURL: model.url, apiKey: "k", maxRetries: 0, timeout: 2000 });
+  client = new OpenAI({ baseURL: model.url, apiKey: "k", maxRetries: 0, timeout: 30_000 });
 });
 afterEach(() => model.close());
 
@@ -130,7 +131,12 @@ describe("misbehaviour", () => {
 
   test("hangs, truncates and answers rubbish", async () => {
     model.answerWith({ reply: { hang: true } });
-    await expect(client.chat.completions.create({ model: "m", messages }, { timeout: 150 })).rejects.toThrow(/timed out/);
+    const leaving = new AbortController();
+    const hung = client.chat.completions.create({ model: "m", messages }, { signal: leaving.signal });
+    await vi.waitFor(() => expect(model.chats()).toHaveLength(1), { timeout: 30_000 });
+    await sleep(150);
+    leaving.abort();
+    await expect(hung).rejects.toThrow(/aborted/);
     model.answerWith({ reply: { content: "x".repeat(500), truncate: true } });
     await expect(ask()).rejects.toThrow();
     model.answerWith({ reply: { rubbish: true } });

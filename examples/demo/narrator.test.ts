@@ -30,6 +30,6 @@ test("colours only on a terminal", () => {
     tell.say("tracker", "does something", "note");
     return text;
   };
-  expect(told(false)).toMatch(/^\nHeading\n +0\.0\d s {2}tracker {4}does something {2}note\n$/);
+  expect(told(false)).toMatch(/^\nHeading\n +\d+\.\d\d s {2}tracker {4}does something {2}note\n$/);
   expect(told(true)).toContain("\u001b[1m");
 });

@@ -102,7 +102,7 @@ class Child implements Signalbox {
   }
 
   async get<T>(path: string): Promise<T> {
-    const response = await fetch(this.url + path, { signal: AbortSignal.timeout(10_000) });
+    const response = await fetch(this.url + path, { signal: AbortSignal.timeout(30_000) });
     if (response.status !== 200) throw new Error(`GET ${path} answered ${response.status}: ${await response.text()}`);
     return (await response.json()) as T;
   }
@@ -112,7 +112,7 @@ class Child implements Signalbox {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
       ...(body === undefined ? {} : { body }),
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(30_000),
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`POST ${path} answered ${response.status}: ${text}`);

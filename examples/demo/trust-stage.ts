@@ -55,7 +55,7 @@ export interface TrustStage {
   asked(number: number): readonly ChatRequest[];
 }
 
-const limitMs = 30_000;
+const limitMs = 60_000;
 /** Waits until `look` returns a value. */
 export async function until<T>(what: string, look: () => Promise<T | false | undefined> | T | false | undefined): Promise<T> {
   for (const end = performance.now() + limitMs; performance.now() < end; await sleep(50)) {

@@ -54,14 +54,30 @@ async function scriptThatAnswers(stage: TrustStage): Promise<void> {
 async function stormOfEdits(stage: TrustStage): Promise<void> {
   const { tell } = stage;
   tell.heading("An issue is edited 20 times in a row");
-  for (let n = 1; n <= 20; n++) await stage.edit(3, owner, `Title ${n}`);
+  const number = await editInARow(stage, 20);
   const runs = await until("the runs of the edits", async () => {
-    const all = await stage.runs(3);
+    const all = await stage.runs(number);
     return all.length === 20 && all.every(hasEnded) && all;
   });
-  expectThat(count(runs, "succeeded") === 1 && stage.comments(3).length === 1, "more than one run");
+  expectThat(count(runs, "succeeded") === 1 && stage.comments(number).length === 1, "more than one run");
   tell.say("signalbox", "1 run and 1 comment, about the latest text", `${count(runs, "cancelled")} runs cancelled`);
   tell.quote(runs.find(({ state }) => state === "cancelled")?.reason ?? "");
+}
+
+/** Half of the time that a run waits for further edits, in milliseconds. */
+const maxEditMs = 1_000;
+
+/** Edits an issue, or another one if a busy machine holds an edit up for so long that the run before it may have begun. */
+async function editInARow(stage: TrustStage, times: number): Promise<number> {
+  for (let number = 3; ; number += 17) {
+    let longestMs = 0;
+    for (let n = 1; n <= times; n++) {
+      const startedAt = performance.now();
+      await stage.edit(number, owner, `Title ${n}`);
+      longestMs = Math.max(longestMs, performance.now() - startedAt);
+    }
+    if (longestMs < maxEditMs) return number;
+  }
 }
 
 async function stranger(stage: TrustStage): Promise<void> {
