@@ -52,7 +52,7 @@ test.each([
 ])(
   "the demonstration of %s succeeds on %s and leaves nothing behind",
   {
-    timeout: 180_000,
+    timeout: 360_000,
   },
   async (source, command, args, name) => {
     const { ended, ports } = await demo(command, [...args, file, "--source", source]);
@@ -66,7 +66,7 @@ test.each([
   },
 );
 
-test("--use-case sets up, goes through three analyses, and tears down", { timeout: 180_000 }, async () => {
+test("--use-case sets up, goes through three analyses, and tears down", { timeout: 360_000 }, async () => {
   const { code, output } = await (await demo("node", [file, "--use-case"])).ended;
   expect(code, output).toBe(0);
   const inOrder = [
@@ -84,7 +84,7 @@ test("--use-case sets up, goes through three analyses, and tears down", { timeou
   expect(output).toMatch(new RegExp(inOrder.join("[^]*")));
 });
 
-test("--trust shows how each attack and accident ends, and why, on a page", { timeout: 180_000 }, async () => {
+test("--trust shows how each attack and accident ends, and why, on a page", { timeout: 360_000 }, async () => {
   const { code, output } = await (await demo("node", [file, "--trust"])).ended;
   expect(code, output).toBe(0);
   const inOrder = [
@@ -106,7 +106,7 @@ test("--trust shows how each attack and accident ends, and why, on a page", { ti
   expect(readdirSync(tmpdir())).not.toContain(folders(output)[0]);
 });
 
-test("the demonstration of alpha with --keep leaves the service running until Ctrl-C", { timeout: 180_000 }, async () => {
+test("the demonstration of alpha with --keep leaves the service running until Ctrl-C", { timeout: 360_000 }, async () => {
   const run = await demo("node", [file, "--source", "alpha", "--keep"]);
   // Its last line.
   while (!/connect your own tracker and model/.test(run.output())) {
