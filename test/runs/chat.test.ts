@@ -193,12 +193,10 @@ test("a client that disconnects cancels the request to the LLM", { timeout: limi
   for (const stream of [true, false]) {
     const before = service.logs().length;
     model.requests.length = 0;
-    model.answerWith({
-      reply: {
-        tool_calls: [{ name: "alpha__add_comment", arguments: { project: "octo/app", issue: 2, body: "x" } }],
-        delayMs: 1_500,
-      },
-    });
+    // The model does not answer before the client has disconnected.
+    model.fault({ path: "chat", hold: true });
+    const comment = { name: "alpha__add_comment", arguments: { project: "octo/app", issue: 2, body: "x" } };
+    model.answerWith({ reply: { tool_calls: [comment] } });
     const gone = new AbortController();
     const asked = fetch(`${service.url}/api/llm/chat`, {
       method: "POST",
@@ -209,7 +207,9 @@ test("a client that disconnects cancels the request to the LLM", { timeout: limi
     await eventually(() => model.chats().length === 1);
     gone.abort();
     await expect(asked).rejects.toThrow();
-    await sleep(2_500);
+    await sleep(1_500);
+    model.clearFaults();
+    await sleep(1_000);
     expect(model.chats(), "no further round").toHaveLength(1);
     expect(tracker.comments("octo/app", 2), "and no tool call").toEqual([]);
     expect(service.logs().slice(before)).not.toMatch(/"level":"error"/);

@@ -116,7 +116,11 @@ describe.concurrent("late writes", () => {
     expect(removed.status).toBe(204);
     tracker.clearFaults();
 
-    await eventually(() => looks() > before);
+    const isRemoved = () =>
+      tracker.requests.some(
+        ({ method, path, status }) => method === "DELETE" && path.endsWith(`/${younger?.id}`) && status !== null,
+      );
+    await eventually(() => looks() > before && isRemoved());
     await eventually(() => textsOf(tracker, repo, 1).length > 0);
     const [kept] = tracker.comments(repo, 1);
     expect(textsOf(tracker, repo, 1)).toEqual(["Answer of first"]);
