@@ -54,7 +54,8 @@ export async function startMcpWorld() {
           const names = new Set(known.map(({ qualified_name }) => qualified_name));
           return server.tools.every(({ qualified_name }) => names.has(qualified_name)) ? server : null;
         },
-        { timeout: 30_000 },
+        // One of the servers of the tests does not answer, and 15 seconds are waited for it.
+        { timeout: 90_000 },
       ),
     execute: (name: string, parameters: object) => service.post<ToolCall>(`/api/tools/${name}/execute`, { parameters }),
     close: async () => {
