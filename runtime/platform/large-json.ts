@@ -7,7 +7,7 @@ import { SingleWorker } from "./single-worker.ts";
 /** Texts up to this size, in bytes, are parsed on the calling thread, which takes a few milliseconds. */
 const smallBytes = 262_144;
 /** Maximum time for parsing one text, in milliseconds. */
-const limitMs = 20_000;
+export const parseLimitMs = 20_000;
 /** An idle worker ends after this time and frees its memory; milliseconds. */
 const idleMs = 10_000;
 const memoryMb = 1_024;
@@ -30,7 +30,7 @@ export interface LargeJson {
   close(): void;
 }
 
-export function createLargeJson(): LargeJson {
+export function createLargeJson(limitMs = parseLimitMs): LargeJson {
   const worker = new SingleWorker<Question, Answer>({
     file: siblingFile(import.meta.url, "large-json-worker"),
     limitMs,
