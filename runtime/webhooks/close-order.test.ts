@@ -43,15 +43,17 @@ const stateOf = async ({ executions: [execution] }: Arrival) => {
   const [row] = await first.sql<{ state: string }[]>`select state from task_executions where id = ${execution?.id ?? null}`;
   return row?.state;
 };
-const pause = () => new Promise((go) => setTimeout(go, 200));
-
 /** Stores a close while the transaction that stores an edit of its issue is not committed yet. */
 async function storeBeside(edited: Arrival, closed: Arrival, sql: Sql = second.sql) {
   let stored = Promise.resolve<Awaited<ReturnType<typeof storeTogether>>>(new Map());
+  let isStored = false;
+  const waiting = () => first.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   await first.sql.begin(async (tx) => {
     await insertArrivals(tx, [edited]);
-    stored = storeTogether(sql, [closed], limits, log);
-    await pause();
+    stored = storeTogether(sql, [closed], limits, log).finally(() => {
+      isStored = true;
+    });
+    await expect.poll(async () => isStored || (await waiting()).length > 0).toBe(true);
   });
   return stored;
 }

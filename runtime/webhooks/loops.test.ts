@@ -23,7 +23,7 @@ beforeEach(() => {
   subject = `alpha:octo/app#${++issues}`;
 });
 
-const limits: ArrivalLimits = { replayHours: 0, loops: { windowSeconds: 15, cooldownSeconds: 600 } };
+const limits: ArrivalLimits = { replayHours: 0, loops: { windowSeconds: 50, cooldownSeconds: 600 } };
 const tags = ["postgres" as const];
 
 const arrival = (more: Partial<Arrival> = {}, event: Partial<Arrival["event"]> = {}): Arrival => ({
