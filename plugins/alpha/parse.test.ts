@@ -146,8 +146,14 @@ describe("parse", () => {
       body: "\0".repeat(24 << 20),
       labels: Array.from({ length: 100_000 }, () => ({ name: "l" })),
     };
-    const started = performance.now();
-    expect(of("issues", { action: "opened", issue, repository: { full_name: "o/r" } }).text.length).toBeLessThan(100_000);
-    expect(performance.now() - started).toBeLessThan(1000);
+    const parse = () => {
+      const started = performance.now();
+      expect(of("issues", { action: "opened", issue, repository: { full_name: "o/r" } }).text.length).toBeLessThan(100_000);
+      return performance.now() - started;
+    };
+    // A busy machine delays one of three.
+    let shortest = Number.POSITIVE_INFINITY;
+    for (let runs = 0; runs < 3 && shortest >= 1_000; runs++) shortest = Math.min(shortest, parse());
+    expect(shortest).toBeLessThan(1_000);
   });
 });
