@@ -27,7 +27,7 @@ const startBridge = async () => {
     if (/registered as/.test(bridge.logs()) && body.agents.some((one) => one.streams > 0)) return true;
     throw new Error(`no stream is open: ${JSON.stringify(body.agents)}\n${bridge.logs()}`);
   };
-  await eventually(streams, { timeout: 30_000 });
+  await eventually(streams, { timeout: 60_000 });
 };
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "signalbox-a2a-"));
@@ -70,7 +70,7 @@ test("a bridge that is killed while the agent works resumes the same task", { ti
   const before = agent.logs();
   const { body } = await world.service.webhook(issueOpened({ repo, number: 2 }));
   await eventually(() => agent.logs().length > before.length, { timeout: 30_000, interval: 5 });
-  await eventually(() => bridge.logs().includes(": A look"), { timeout: 10_000, interval: 5 });
+  await eventually(() => bridge.logs().includes(": A look"), { timeout: 30_000, interval: 5 });
   await new Promise((done) => setTimeout(done, 60));
   bridge.signal("SIGKILL");
   await bridge.ended;

@@ -61,7 +61,7 @@ describe("a coding agent behind the gateway", { tags: ["bubblewrap"] }, () => {
       const { body } = await world.service.get<{ agents: { streams: number }[] }>("/api/status");
       return /registered as/.test(bridge.logs()) && body.agents.some((one) => one.streams > 0);
     };
-    await eventually(streams, { timeout: 30_000 });
+    await eventually(streams, { timeout: 60_000 });
   };
   const stopBridge = async () => {
     bridge.signal("SIGKILL");

@@ -38,24 +38,27 @@ test("200 connected agents, 2,000 tasks, a tenth of the agents killed: every tas
   const executions = async (query = "") =>
     Number((await service.get(`/api/task-executions?limit=1${query}`)).headers.get("x-total-count"));
   const succeeded = () => executions("&state=succeeded");
-  try {
-    await eventually(async () => (await connectedAgents(database)) === connections.length, { timeout: 60_000 });
-    for (let number = 1; number <= issues; number++)
-      expect((await service.webhook(issueOpened({ repo, number }))).status).toBe(202);
-    for (const [i, program] of slow.entries()) {
-      const part = (total / 20) * (i + Math.random());
-      await eventually(async () => (await succeeded()) >= part, { timeout: 60_000, interval: 100 });
-      program.signal("SIGKILL");
-    }
-    // However long 2,000 tasks take: on a slow machine, minutes.
-    for (let before = await succeeded(); before < total; )
+  /** However long that takes: on a slow machine, minutes. */
+  const untilSucceeded = async (count: number) => {
+    for (let before = await succeeded(); before < count; )
       before = await eventually(
         async () => {
           const now = await succeeded();
           return now > before && now;
         },
-        { timeout: 60_000, interval: 250 },
+        { timeout: 60_000, interval: 100 },
       );
+  };
+  try {
+    await eventually(async () => (await connectedAgents(database)) === connections.length, { timeout: 120_000 });
+    for (let number = 1; number <= issues; number++)
+      expect((await service.webhook(issueOpened({ repo, number }))).status).toBe(202);
+    for (const [i, program] of slow.entries()) {
+      const part = (total / 20) * (i + Math.random());
+      await untilSucceeded(part);
+      program.signal("SIGKILL");
+    }
+    await untilSucceeded(total);
     expect(await executions()).toBe(total);
 
     const texts = Array.from({ length: issues }, (_, i) => textsOf(tracker, repo, i + 1));

@@ -73,7 +73,7 @@ describe.each(["node", "deno"] as const)("with the service on %s, the example ag
             expect(body.agents).toEqual([{ agent_id: agentOf(name), streams: 1, running: 0 }]);
             return true;
           },
-          { timeout: 30_000 },
+          { timeout: 60_000 },
         );
         for (const number of [1, 2]) {
           const { body } = await service.webhook(issueOpened({ repo, number }));

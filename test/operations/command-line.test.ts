@@ -245,4 +245,4 @@ test("keys can be created before the first start, in an empty folder or with --c
   expect((await signalbox(made, { DATA_DIR: join(folder, "newer") })).code).toBe(0);
   expect((await signalbox(["migrate", "--create"], env)).text).toMatch(/\d+ migrations applied/);
   expect((await signalbox(["keys", "create", "--name", "a", "--scope", "read"], env)).code).toBe(0);
-}, 180_000);
+}, 360_000);
