@@ -122,9 +122,12 @@ test("so does a claim with statistics from when the queue was empty", { tags: ["
   const begun = await queue(many(2_000, (n) => `running ${n}`));
   await sql`update task_executions set state = 'running', lease = 'w:1', lease_expires_at = now() where id = any(${begun}::uuid[])`;
   await queue(many(2_000, (n) => `waiting ${n}`));
-  // Until the end of each session that saw the rows as they were, for example one that analyzes a table, claims read them too.
-  const viewers = () =>
-    sql`select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and backend_xmin is not null`;
+  // Claims also read the rows of before while a transaction can see them: one of this database that began earlier, for example an
+  // analysis of a table, and one of any database that has begun to write.
+  const [changed] = await sql`select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as at`;
+  const viewers = () => sql`
+    select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and backend_xmin is not null
+    union all select where pg_snapshot_xmin(pg_current_snapshot())::text::bigint < ${changed?.at}`;
   await expect.poll(viewers).toHaveLength(0);
   const blocks: number[] = [];
   // A claim also reads the catalogue if it is the first of its session, or if the table was analyzed meanwhile.
