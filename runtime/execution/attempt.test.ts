@@ -11,18 +11,18 @@ import type { Change } from "./steps/rows.ts";
 const database = useTestDatabase();
 
 test.for([
-  ["has a stream", 15, ["gateway"], true],
+  ["has a stream", 600, ["gateway"], true],
   ["had its last stream until the offer was stored", 0, ["gateway", "streams", "queue"], false],
 ] as const)("an offer to an agent that %s", { tags: ["postgres"] }, async ([_, streamSeconds, published, isOffered]) => {
   const { sql } = database();
   const [id, agent, session] = [newId(), `agent_${streamSeconds}`, newId()];
   await sql`insert into agents (id, name, role_id, prompt) values (${agent}, 'A', 'dev', 'p')`;
-  await sql`insert into agent_sessions (id_hash, agent_id, expires_at) values (${session}, ${agent}, now() + interval '1 minute')`;
+  await sql`insert into agent_sessions (id_hash, agent_id, expires_at) values (${session}, ${agent}, now() + interval '1 hour')`;
   await sql`insert into agent_streams (id, agent_id, session_hash, expires_at)
     values (${newId()}, ${agent}, ${session}, now() + make_interval(secs => ${streamSeconds}))`;
   const place = { source: "alpha", slug: "alpha", subject: `alpha:a/b#${agent}`, project: "a/b", issue: agent };
   await sql`insert into task_executions ${sql({ id, task_id: "t", canonical_trigger: "x", content: "", attempts: 1, ...place })}`;
-  const limits = { worker: "w", maxExecutions: 1, leaseSeconds: 60, limits: {}, share: null, leasedExecutions: [] };
+  const limits = { worker: "w", maxExecutions: 1, leaseSeconds: 600, limits: {}, share: null, leasedExecutions: [] };
   const execution = (await claimExecutions(sql, limits))[0] as ClaimedExecution;
   const write = async (change: Change) => (await writeChanges(sql, [change]))[0] === true;
   const { lease } = execution;

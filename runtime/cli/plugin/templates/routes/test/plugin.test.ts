@@ -10,7 +10,7 @@ test("projects are found by a part of their name", async () => {
   for (const name of ["Shop", "Workshop", "Depot"]) await operations.call("projects.create", { name });
   const { routes } = await setUpPlugin(plugin, { capabilities: fakeCapabilities({ operations }) });
   assert.ok(routes?.projects);
-  const call = { signal: AbortSignal.timeout(1000), caller: "test" };
+  const call = { signal: AbortSignal.timeout(60_000), caller: "test" };
   const { body } = await callRoute(routes.projects, { query: { name: "shop" }, headers: {}, body: null }, call);
   assert.deepEqual(body, {
     projects: [
