@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { Narrator, wrapLine } from "./narrator.ts";
 
 test("wrapped lines of a list item are indented", () => {
@@ -23,6 +23,8 @@ test("no word is lost, and no line is longer than necessary", () => {
 });
 
 test("colours only on a terminal", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
   const told = (isTTY: boolean) => {
     let text = "";
     const tell = new Narrator({ isTTY, write: (part: string) => (text += part) } as unknown as NodeJS.WriteStream);
@@ -30,6 +32,6 @@ test("colours only on a terminal", () => {
     tell.say("tracker", "does something", "note");
     return text;
   };
-  expect(told(false)).toMatch(/^\nHeading\n +\d+\.\d\d s {2}tracker {4}does something {2}note\n$/);
+  expect(told(false)).toMatch(/^\nHeading\n +0\.00 s {2}tracker {4}does something {2}note\n$/);
   expect(told(true)).toContain("\u001b[1m");
 });

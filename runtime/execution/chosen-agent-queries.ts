@@ -10,9 +10,9 @@ interface ChosenAgent {
 }
 
 /**
- * Chooses the agent with the most of the required capabilities. Ties go to agents that are not paused, then to the agent with the
- * fewest running executions (also those that wait for a connected agent), then to the least recently used. Makes one choice at a
- * time, so that executions that start together are distributed. `undefined`: no agent has any of the capabilities.
+ * Chooses the agent with the most of the required capabilities, and returns `undefined` if none has one. Ties go to agents that are
+ * not paused, then to those with the fewest executions that run or wait for a connected agent, then to the least recently used. The
+ * choices are made in turn: each counts the executions of the earlier ones.
  */
 export const chooseAgent = (
   sql: Sql,

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
+import { shortestOf } from "../../test/harness/wait.ts";
 import { createEvaluator } from "./evaluator.ts";
-import { shortestOf, stallOf } from "./test-stall.ts";
+import { stallOf } from "./test-stall.ts";
 
 /** A machine that pauses for a second does not end its evaluations. */
 const evaluator = createEvaluator(30_000);

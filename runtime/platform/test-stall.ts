@@ -1,3 +1,5 @@
+import { shortestOf } from "../../test/harness/wait.ts";
+
 /** Maximum processor time of one tick of the event loop, in milliseconds of the machine for which it was chosen. */
 export const maxStallMs = 50;
 /** What reading `reference` once takes there. */
@@ -44,16 +46,6 @@ export async function stallOf(run: () => Promise<unknown>): Promise<number> {
     clearInterval(timer);
   }
   return longest < maxStallMs ? longest : longest / slowness();
-}
-
-/**
- * The shortest time that up to three runs return: a busy machine delays one, what the code itself does comes each time. `limit`: a
- * shorter time ends the runs.
- */
-export async function shortestOf(run: () => Promise<number>, limit: number): Promise<number> {
-  let shortest = Number.POSITIVE_INFINITY;
-  for (let runs = 0; runs < 3 && shortest >= limit; runs++) shortest = Math.min(shortest, await run());
-  return shortest;
 }
 
 /** The shortest stall of up to three runs, because a collection of garbage comes in one of them. `limit`: as for `shortestOf`. */

@@ -62,6 +62,6 @@ export class ProcessStates {
   #reportNoSandbox(process: SupervisedProcess, context: { reason: string | null } & Record<string, unknown>): void {
     if (this.#noSandbox.get(process) === context.reason) return;
     this.#noSandbox.set(process, context.reason);
-    this.#deps.alarm("this machine cannot run a plugin; each minute, it tries again", context);
+    this.#deps.alarm("this machine cannot run a plugin; the service tries again every minute", context);
   }
 }

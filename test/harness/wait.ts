@@ -89,3 +89,13 @@ export function waitForExecutions(
     { timeout: 60_000, ...waiting },
   );
 }
+
+/**
+ * The shortest time that up to three runs return: a busy machine delays one, what the code itself does comes each time. `limit`: a
+ * shorter time ends the runs.
+ */
+export async function shortestOf(run: () => Promise<number>, limit: number): Promise<number> {
+  let shortest = Number.POSITIVE_INFINITY;
+  for (let runs = 0; runs < 3 && shortest >= limit; runs++) shortest = Math.min(shortest, await run());
+  return shortest;
+}

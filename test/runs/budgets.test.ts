@@ -142,22 +142,6 @@ describe("budgets of authors and of money", () => {
     const held_reason = expect.stringMatching(/^[\d,]+ tokens were used by the project today, and the limit is 10 /);
     expect(await only((await send(issueOpened({ repo, number: 2 }))).event_id, "held")).toMatchObject({ held_reason });
   });
-
-  test.concurrent("a model without a price is reported where a budget in US dollars should count it", async () => {
-    const repo = await project({ month_usd: 0.2 });
-    answerWithUsage(repo, "unheard-of", usage, 2);
-    for (const number of [1, 2])
-      expect(await only((await send(issueOpened({ repo, number }))).event_id, "succeeded")).toMatchObject({
-        cost_usd: null,
-        unpriced_tokens: 100,
-      });
-    const reason = expect.stringContaining("MODEL_PRICES");
-    // The watchdog stores an entry without delaying what it reports.
-    await eventually(async () => {
-      const { body } = await limited.world.service.get<{ context: object }[]>("/api/watchdog?search=without%20a%20price");
-      return expect(body.map(({ context }) => context)).toMatchObject([{ model: "unheard-of", reason }]) ?? true;
-    });
-  });
 });
 
 test("after kill -9 in a burst, the budget holds, and each waiting execution runs once", {

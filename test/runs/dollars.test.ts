@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { limitedWorld } from "../harness/limited-world.ts";
+import { limitedWorld, usage } from "../harness/limited-world.ts";
+import { eventually } from "../harness/wait.ts";
 
-const { project, send, only, answerWithUsage } = limitedWorld();
+const limited = limitedWorld();
+const { project, send, only, answerWithUsage } = limited;
 
 describe("amounts of money have no rounding errors", () => {
   test.concurrent("the cost of a run", async () => {
@@ -32,5 +34,21 @@ describe("amounts of money have no rounding errors", () => {
     expect(await only((await send(issueOpened({ repo, number: 3 }))).event_id, "held")).toMatchObject({
       held_reason: expect.stringMatching(/^0\.80 US dollars were spent/),
     });
+  });
+});
+
+test("a model without a price is reported where a budget in US dollars should count it", async () => {
+  const repo = await project({ month_usd: 0.2 });
+  answerWithUsage(repo, "unheard-of", usage, 2);
+  for (const number of [1, 2])
+    expect(await only((await send(issueOpened({ repo, number }))).event_id, "succeeded")).toMatchObject({
+      cost_usd: null,
+      unpriced_tokens: 100,
+    });
+  const reason = expect.stringContaining("MODEL_PRICES");
+  // The watchdog stores an entry without delaying what it reports.
+  await eventually(async () => {
+    const { body } = await limited.world.service.get<{ context: object }[]>("/api/watchdog?search=without%20a%20price");
+    return expect(body.map(({ context }) => context)).toMatchObject([{ model: "unheard-of", reason }]) ?? true;
   });
 });

@@ -126,15 +126,13 @@ export class SupervisedProcess {
     if (this.#sandbox) return this.#sandbox;
     const { name } = this.#options;
     const message = `The plugin ${name} is ${this.#state}${this.#why ? ` (${this.#why.code}): ${this.#why.reason}` : ""}`;
-    const isWaiting = this.#state === "backoff";
-    if (isWaiting && !(this.#why?.code === "NO_SANDBOX" && kind === "tools"))
-      throw new PluginError("unavailable", message, {
-        retryable: true,
-        retry_after_ms: Math.max(100, this.#restartAt - Date.now()),
-      });
-    // It runs again only after an operator acts. A tool's caller gets an answer immediately; other work may be retried much
-    // later.
-    throw new PluginError("unavailable", message, { retryable: kind !== "tools", retry_after_ms: operatorMs });
+    const waits = this.#state === "backoff";
+    // If only an operator can help, a tool's caller gets an answer immediately; other work may be retried much later.
+    const needsOperator = !waits || this.#why?.code === "NO_SANDBOX";
+    throw new PluginError("unavailable", message, {
+      retryable: kind !== "tools" || !needsOperator,
+      retry_after_ms: waits ? Math.max(100, this.#restartAt - Date.now()) : operatorMs,
+    });
   }
 
   async #open(): Promise<void> {
