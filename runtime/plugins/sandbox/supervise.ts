@@ -8,8 +8,8 @@ import type { Sandbox } from "./open.ts";
 
 /**
  * State of a plugin's process. `degraded`: it is running, but crashed within the last ten minutes. `backoff`: it waits for its
- * next start. `quarantined`: it crashed too often or cannot start; an operator must enable it again. If this machine can run no
- * plugin at all (`NO_SANDBOX`), the process waits too, because other replicas may be able to.
+ * next start. `quarantined`: it crashed too often or cannot start; an operator must enable it again. If this machine cannot run
+ * plugins (`NO_SANDBOX`), the process waits, too, because other replicas may be able to.
  */
 export type ProcessState = "starting" | "ready" | "degraded" | "backoff" | "quarantined" | "stopped";
 export interface ProcessStatus {
