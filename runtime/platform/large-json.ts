@@ -6,8 +6,11 @@ import { SingleWorker } from "./single-worker.ts";
 
 /** Texts up to this size, in bytes, are parsed on the calling thread, which takes a few milliseconds. */
 const smallBytes = 262_144;
-/** Maximum time for parsing one text, in milliseconds. */
-export const parseLimitMs = 20_000;
+/**
+ * Maximum time for parsing one text, in milliseconds. The largest take a few seconds of processor time, so an overloaded machine may
+ * need many times as long. The limit is generous, because most trackers do not send a refused webhook again.
+ */
+const limitMs = 60_000;
 /** An idle worker ends after this time and frees its memory; milliseconds. */
 const idleMs = 10_000;
 const memoryMb = 1_024;
@@ -30,7 +33,7 @@ export interface LargeJson {
   close(): void;
 }
 
-export function createLargeJson(limitMs = parseLimitMs): LargeJson {
+export function createLargeJson(): LargeJson {
   const worker = new SingleWorker<Question, Answer>({
     file: siblingFile(import.meta.url, "large-json-worker"),
     limitMs,
