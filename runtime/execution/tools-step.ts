@@ -1,7 +1,7 @@
 import { connectionTarget } from "../breakers/breakers.ts";
 import type { ToolCall } from "../llm/chat-messages.ts";
 import { toolWrite } from "../own-writes/own-write.ts";
-import { hasMoreValuesThan } from "../platform/json.ts";
+import { hasMoreValuesThan, storable } from "../platform/json.ts";
 import { Failure } from "../platform/retry.ts";
 import { labelValue, toolCalls } from "../platform/telemetry/metrics.ts";
 import { genAi, ownAttributes } from "../platform/telemetry/names.ts";
@@ -214,7 +214,7 @@ function readArguments(tool: RegisteredTool, text: string, project: string | nul
     );
   let parsedArguments: unknown;
   try {
-    parsedArguments = JSON.parse(text.trim() === "" ? "{}" : text);
+    parsedArguments = storable(JSON.parse(text.trim() === "" ? "{}" : text));
   } catch {
     throw toolError("The arguments are not valid JSON.");
   }

@@ -1,3 +1,5 @@
+import { storableText } from "./json.ts";
+
 interface FailureOptions {
   readonly retryable: boolean;
   readonly retryAfterMs?: number | undefined;
@@ -10,7 +12,7 @@ interface FailureOptions {
   readonly cause?: unknown;
 }
 
-/** A failure, with the data that a retry decision needs. */
+/** A failure, with the data that a retry decision needs. Its message can be stored, even if a stranger wrote it or it is cut. */
 export class Failure extends Error {
   override readonly name = "Failure";
   /** Whether a retry may succeed. */
@@ -27,7 +29,7 @@ export class Failure extends Error {
   /** When the first try of the call failed; `performance.now()`. */
   firstFailedAt = performance.now();
   constructor(message: string, options: FailureOptions) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(storableText(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs;
     this.status = options.status;
