@@ -3,7 +3,7 @@ import { newId } from "../platform/ids.ts";
 import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Loop } from "../platform/loop.ts";
-import { reconcile } from "../platform/reconcile.ts";
+import { writeOnce } from "../platform/remote-calls.ts";
 import type { Connections } from "../plugins/connections.ts";
 import { claimNotice, endNotice, insertNotice, type Notice, noticeRows } from "./queries.ts";
 
@@ -92,12 +92,11 @@ async function post(notice: Notice, signal: AbortSignal, options: NoticeOptions)
         connection: connection.settings,
         key,
       });
-      const again = notice.attempts > 1;
-      await reconcile(
+      await writeOnce(
         () => source.find(text, call()),
         () => source.deliver(text, call()),
         signal,
-        again,
+        notice.attempts > 1,
       );
     }
     await endNotice(sql, notice, null);

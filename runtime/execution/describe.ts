@@ -1,7 +1,7 @@
 import { plainLine, rememberLatest, type SubjectDetails } from "@signalbox/sdk";
 import { withDeadline } from "../platform/abortable.ts";
 import type { Log } from "../platform/log.ts";
-import { reconcile } from "../platform/reconcile.ts";
+import { retryRemote } from "../platform/remote-calls.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { ClaimedExecution } from "./queries.ts";
 
@@ -54,7 +54,7 @@ export function createDescriptions(log: Log): Descriptions {
     find: async (execution, connection, signal) => {
       if (!canAsk(execution, connection)) return null;
       const inTime = () => withDeadline(signal, findMs, (limited) => describe(execution, connection, limited));
-      return reconcile(undefined, inTime, signal, false);
+      return retryRemote(inTime, signal);
     },
   };
 }

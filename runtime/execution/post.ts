@@ -3,7 +3,7 @@ import { connectionTarget } from "../breakers/breakers.ts";
 import type { OutboxFilter } from "../outbox/open.ts";
 import { ownWrite } from "../own-writes/own-write.ts";
 import { withDeadline } from "../platform/abortable.ts";
-import { reconcile } from "../platform/reconcile.ts";
+import { retryRemote, writeOnce } from "../platform/remote-calls.ts";
 import { Failure, maxRetryMs } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { projectKeyOf } from "../policy/policies.ts";
@@ -119,7 +119,7 @@ async function sendAnswer(
   let isInDoubt = false as boolean;
   const send = (until: AbortSignal) => {
     if (!living) {
-      return reconcile<PostedComment>(
+      return writeOnce<PostedComment>(
         () => find(until),
         () => inTime(until, (context) => source.deliver(post, context)),
         signal,
@@ -143,7 +143,7 @@ async function sendAnswer(
     };
     // `writeLiving` looks for earlier writes itself.
     const deliver = async () => (await inTime(until, (context) => writeLiving(answer, context.signal))) ?? noComment;
-    return reconcile(undefined, deliver, signal, false);
+    return retryRemote(deliver, signal);
   };
   const target = connectionTarget(execution.source, connection.id, "write");
   try {

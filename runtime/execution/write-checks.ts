@@ -4,7 +4,7 @@ import { newId } from "../platform/ids.ts";
 import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Loop } from "../platform/loop.ts";
-import { reconcile } from "../platform/reconcile.ts";
+import { writeOnce } from "../platform/remote-calls.ts";
 import type { Connections } from "../plugins/connections.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { correctLiving, recheckDelaysMs, warnOfLateWrites } from "./living-comment/correct-living.ts";
@@ -153,7 +153,7 @@ function writeAgain(
   signal: AbortSignal,
   { warn }: WriteCheckOptions,
 ): Promise<unknown> {
-  return reconcile(async () => (await find())[0] ?? null, write, signal, false).catch((error) => {
+  return writeOnce(async () => (await find())[0] ?? null, write, signal, false).catch((error) => {
     warn("a write was made twice, and both were removed at the same time: write it again by hand", { ...context, kept: null });
     throw error;
   });

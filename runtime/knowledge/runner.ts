@@ -5,7 +5,7 @@ import { newId } from "../platform/ids.ts";
 import { storableText } from "../platform/json.ts";
 import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
-import { toFailure } from "../platform/reconcile.ts";
+import { toFailure } from "../platform/remote-calls.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
 import { hostsIn } from "../plugins/settings-hosts.ts";

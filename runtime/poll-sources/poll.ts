@@ -3,7 +3,7 @@ import type { PollBatch } from "@signalbox/sdk";
 import { abortable } from "../platform/abortable.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { storableText } from "../platform/json.ts";
-import { toFailure } from "../platform/reconcile.ts";
+import { toFailure } from "../platform/remote-calls.ts";
 import { maxRetryAfterMs } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Receiver } from "../webhooks/receive.ts";

@@ -6,7 +6,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { storableText } from "../platform/json.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
-import { toFailure } from "../platform/reconcile.ts";
+import { toFailure } from "../platform/remote-calls.ts";
 import type { Connection, Connections } from "../plugins/connections.ts";
 import { allWebhookMappings } from "../webhook-mappings/queries.ts";
 

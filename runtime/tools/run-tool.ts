@@ -1,5 +1,5 @@
 import { withDeadline } from "../platform/abortable.ts";
-import { reconcile } from "../platform/reconcile.ts";
+import { retryRemote, writeOnce } from "../platform/remote-calls.ts";
 import { Failure, maxRetryMs } from "../platform/retry.ts";
 import type { Parameters, RegisteredTool, ToolUse } from "./registered-tool.ts";
 
@@ -19,16 +19,21 @@ export const hasUnknowableOutcome = (tool: RegisteredTool): boolean =>
 export async function runTool(tool: RegisteredTool, input: Parameters, use: ToolUse, again: boolean): Promise<unknown> {
   const find = findFor(tool, input, use);
   let tries = 0;
-  const look = (attempt: number) => {
-    tries = attempt;
-    return find?.(use.signal) ?? Promise.resolve(null);
-  };
-  const act = (attempt: number) => {
-    tries = attempt;
-    return inTime(use, use.signal, (limited) => tool.run(input, limited));
-  };
+  const counted =
+    <T>(call: () => Promise<T>) =>
+    (attempt: number) => {
+      tries = attempt;
+      return call();
+    };
+  const run = counted(() => inTime(use, use.signal, (limited) => tool.run(input, limited)));
   try {
-    return await reconcile(find && look, act, use.signal, again);
+    if (!find) return await retryRemote(run, use.signal);
+    return await writeOnce(
+      counted(() => find(use.signal)),
+      run,
+      use.signal,
+      again,
+    );
   } catch (error) {
     if (error instanceof Failure && error.timedOut) error.message = withTries(error.message, tries);
     throw error;

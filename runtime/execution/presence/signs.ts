@@ -9,7 +9,7 @@ import { newId } from "../../platform/ids.ts";
 import { startLeasedWork } from "../../platform/leases.ts";
 import type { Log, Report } from "../../platform/log.ts";
 import type { Loop } from "../../platform/loop.ts";
-import { toFailure } from "../../platform/reconcile.ts";
+import { toFailure } from "../../platform/remote-calls.ts";
 import type { Connection, Connections } from "../../plugins/connections.ts";
 import { type Policies, projectKeyOf } from "../../policy/policies.ts";
 import { approvalOf } from "../approval.ts";

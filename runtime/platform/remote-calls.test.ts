@@ -1,7 +1,7 @@
 import { PluginError } from "@signalbox/sdk";
 import { expect, test } from "vitest";
 import { DatabaseUnavailable } from "./database/unavailable.ts";
-import { reconcile } from "./reconcile.ts";
+import { retryRemote } from "./remote-calls.ts";
 import { Failure } from "./retry.ts";
 
 const failing = (error: Error) => {
@@ -12,8 +12,7 @@ const failing = (error: Error) => {
   };
   return { act, calls: () => calls };
 };
-const run = (act: () => Promise<never>) =>
-  reconcile(undefined, act, new AbortController().signal, false).catch((error: unknown) => error);
+const run = (act: () => Promise<never>) => retryRemote(act, new AbortController().signal).catch((error: unknown) => error);
 
 test("a failure of our own database is neither repeated nor taken for one of the other side, however it is wrapped", async () => {
   const lost = new DatabaseUnavailable("The database did not answer in time.");

@@ -4,29 +4,33 @@ import { messageOf } from "./error-text.ts";
 import { Failure, retry } from "./retry.ts";
 
 /**
- * Looks for the result of an earlier attempt, and acts if there is none; up to three times. `again`: whether there was an earlier
- * attempt before this call. If our own database fails (so that a fence or lease cannot be checked), that error is thrown unchanged,
- * because it says nothing about the remote service.
+ * Makes a call of a remote service up to three times, while its failure is transient. If our own database fails (so that a fence or
+ * lease cannot be checked), that error is thrown unchanged, because it says nothing about the remote service.
  */
-export function reconcile<T>(
-  find: ((attempt: number) => Promise<T | null>) | undefined,
-  act: (attempt: number) => Promise<T>,
-  signal: AbortSignal,
-  again: boolean,
-): Promise<T> {
-  return retry(async (attempt) => {
+export const retryRemote = <T>(call: (attempt: number) => Promise<T>, signal: AbortSignal): Promise<T> =>
+  retry(async (attempt) => {
     try {
-      if (find && (again || attempt > 1)) {
-        const existing = await find(attempt);
-        if (existing !== null) return existing;
-      }
-      return await act(attempt);
+      return await call(attempt);
     } catch (error) {
       signal.throwIfAborted();
       throw unavailableCause(error) ?? toFailure(error);
     }
   }, signal);
-}
+
+/**
+ * Writes something once, with up to three tries. Each try first looks for the result of an earlier one. `wasTried`: whether there was
+ * one before this call.
+ */
+export const writeOnce = <T>(
+  find: (attempt: number) => Promise<T | null>,
+  write: (attempt: number) => Promise<T>,
+  signal: AbortSignal,
+  wasTried: boolean,
+): Promise<T> =>
+  retryRemote(async (attempt) => {
+    const existing = wasTried || attempt > 1 ? await find(attempt) : null;
+    return existing === null ? write(attempt) : existing;
+  }, signal);
 
 /** Codes of errors that do not depend on the arguments of the call. */
 const outages: ReadonlySet<PluginErrorCode> = new Set(["rate_limited", "unavailable", "timeout"]);
