@@ -7,7 +7,6 @@ import { pack } from "../platform/packing/packed.ts";
 import { hopLimit } from "../policy/author-rules.ts";
 import type { Policies } from "../policy/policies.ts";
 import type { Arrival, NewExecution } from "./arrival.ts";
-import { commandOf, commandRefusal, needsName, needsStanding, waitingForName, waitingForStanding } from "./command.ts";
 import { rowOf } from "./event-row.ts";
 import { type GateInput, refusalOf } from "./gate.ts";
 import { hasKnownMarker } from "./identify.ts";
@@ -203,28 +202,6 @@ const chosenTask = (task_id: string, [canonical_trigger = "replay"]: readonly st
   task_exists: true,
   agent_id: null,
 });
-
-/**
- * The command of an event, unless the event is discarded. `refusal`: why the command is not carried out now, which is
- * `reasonToWait` if it waits for its author's standing or for the name of its issue. `isById`: it does not wait for that name, but is
- * carried out now and once more under the name.
- */
-export function commandIn(incoming: IncomingEvent, hasCommands: boolean) {
-  const { event, origin, canFindStanding, canFindName } = incoming;
-  const discarded = reasonToDiscard(incoming);
-  const command = hasCommands && discarded === null && origin.kind !== "replay" ? commandOf(event) : null;
-  const waitsForStanding = command && canFindStanding && needsStanding(command, event.author);
-  const refusal = command && !waitsForStanding ? commandRefusal(command, event.author) : null;
-  const isUnnamed = command && canFindName && refusal === null && needsName(event.subject);
-  const isById = isUnnamed && command.name === "stop";
-  const waitsForName = isUnnamed && !isById;
-  const reasonToWait = waitsForName
-    ? waitingForName(command)
-    : waitsForStanding
-      ? waitingForStanding(command, event.author)
-      : null;
-  return { discarded, command, reasonToWait, isById, refusal: reasonToWait ?? refusal };
-}
 
 /** Why an event starts nothing, regardless of the mappings. */
 export function reasonToDiscard(incoming: IncomingEvent): string | null {

@@ -1,15 +1,16 @@
 import type { receipt } from "@signalbox/schema/webhooks";
 import type { z } from "zod";
 import { batch } from "../platform/database/batch.ts";
-import type { Sql } from "../platform/database/client.ts";
+import type { Queryable, Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { ownAttributes } from "../platform/telemetry/names.ts";
 import { inSpan, inTrace, validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { Arrival, StoredEvent } from "./arrival.ts";
 import { alreadyCarriedOut, type Command, commandPlace, type Effect, type RunCommand, stoppedById } from "./command.ts";
+import { commandIn } from "./command-decision.ts";
 import { splitCopies } from "./copies.ts";
-import { commandIn, type DecisionDeps, decide } from "./decide.ts";
+import { type DecisionDeps, decide } from "./decide.ts";
 import { authorKey, discard, findCarriedOut, setEffect } from "./ending-queries.ts";
 import { packBodies } from "./event-row.ts";
 import { identify } from "./identify.ts";
@@ -105,7 +106,7 @@ export class Dispatcher {
 
   async #decideAndStore(incoming: IdentifiedEvent): Promise<Dispatched> {
     const { carryOut } = this.#options;
-    const { discarded, command, reasonToWait, isById, refusal } = commandIn(incoming, carryOut !== null);
+    const { discarded, command, waits, isById, refusal } = commandIn(incoming, carryOut !== null);
     const reason = discarded ?? refusal;
     const matching = incoming.matching && reason === null ? await incoming.matching() : [];
     const named = [...(incoming.triggers ?? []), ...matching.flatMap((rule) => rule.canonical_trigger ?? [])];
@@ -113,9 +114,8 @@ export class Dispatcher {
     const store = async () => {
       const decided = decide(incoming, reason, [...new Set(named)], this.#options);
       const arrival = { ...decided, ...identify(incoming, command, this.#options.replayHours) };
-      if (carryOut && command && reason === null)
-        return storeCommand(arrival, { command, carryOut, isById: isById === true }, this.#options);
-      if (command && reasonToWait !== null) return storePending(arrival, command, this.#options);
+      if (carryOut && command && reason === null) return storeCommand(arrival, { command, carryOut, isById }, this.#options);
+      if (command && waits) return storePending(arrival, command, this.#options);
       const storeEvent = inOrder || arrival.event.polled ? this.#storeInOrder : this.#storeWebhook;
       return { arrival, stored: await storeEvent(arrival), effect: null };
     };
@@ -126,8 +126,8 @@ export class Dispatcher {
 /** Stores an event with its executions. Returns its outcome, or the id of the event that it duplicates. */
 type Store = (arrival: Arrival) => Promise<string | StoredEvent>;
 
-const storeIn = ({ sql, replayHours, loops, hasLz4, log }: DispatcherOptions, concurrency: number): Store =>
-  batch((arrivals: Arrival[]) => storeAll(sql, packBodies(arrivals, hasLz4), { replayHours, loops }, log), {
+const storeIn = (options: DispatcherOptions, concurrency: number): Store =>
+  batch((arrivals: Arrival[]) => storeAll(packBodies(arrivals, options.hasLz4), options), {
     maxItems: 64,
     beside: 8,
     maxSize: 4_000_000,
@@ -137,23 +137,20 @@ const storeIn = ({ sql, replayHours, loops, hasLz4, log }: DispatcherOptions, co
   });
 
 /** The outcome of each new event, or the id of the earlier one. */
-async function storeAll(
-  sql: Sql,
-  arrivals: readonly Arrival[],
-  limits: ArrivalLimits,
-  log: Pick<Log, "warn">,
-): Promise<(string | StoredEvent)[]> {
+async function storeAll(arrivals: readonly Arrival[], options: DispatcherOptions): Promise<(string | StoredEvent)[]> {
+  const { sql, log } = options;
   const all: (string | StoredEvent)[] = [];
   // A close cancels the executions that are stored before it, so it begins a new statement.
   for (const some of splitBefore(arrivals, ({ closes }) => closes === true)) {
     const { first, copies } = splitCopies(some);
-    const outcomes = await storeTogether(sql, first, limits, log);
+    const outcomes = await storeTogether(sql, first, options, log);
     const isNew = (original: Arrival) => typeof outcomes.get(original) === "object";
     for (const [copy, original] of copies) if (isNew(original)) outcomes.set(copy, original.event.id);
     // Copies by content, and copies by body of events that were not stored: if the original has the delivery id of an earlier
     // event, its copy may still be new.
     const rest = some.filter((one) => !outcomes.has(one));
-    for (const [copy, outcome] of rest.length > 0 ? await storeTogether(sql, rest, limits, log) : []) outcomes.set(copy, outcome);
+    for (const [copy, outcome] of rest.length > 0 ? await storeTogether(sql, rest, options, log) : [])
+      outcomes.set(copy, outcome);
     all.push(...some.map((arrival) => outcomes.get(arrival) as string | StoredEvent));
   }
   return all;
@@ -167,6 +164,10 @@ function splitBefore<T>(all: readonly T[], begins: (one: T) => boolean): T[][] {
   }
   return parts;
 }
+
+/** Stores one event in a transaction. Returns its outcome, or the id of the event that it duplicates. */
+const storeOne = async (tx: Queryable, arrival: Arrival, limits: ArrivalLimits): Promise<string | StoredEvent> =>
+  storedOrEarlier(tx, arrival, await insertArrivals(tx, [arrival], limits));
 
 interface Dispatched {
   readonly arrival: Arrival;
@@ -185,12 +186,12 @@ interface Dispatched {
 async function storeCommand(
   received: Arrival,
   { command, carryOut, isById }: { readonly command: Command; readonly carryOut: RunCommand; readonly isById: boolean },
-  { sql, replayHours, loops, hasLz4 }: DispatcherOptions,
+  options: DispatcherOptions,
 ): Promise<Dispatched> {
   const event = { ...received.event, outcome: "dispatched" as const, reason: null };
-  const [arrival] = packBodies([{ ...received, event, executions: [] }], hasLz4) as [Arrival];
-  return sql.begin(async (tx) => {
-    const stored = await storedOrEarlier(tx, arrival, await insertArrivals(tx, [arrival], { replayHours, loops }));
+  const [arrival] = packBodies([{ ...received, event, executions: [] }], options.hasLz4) as [Arrival];
+  return options.sql.begin(async (tx) => {
+    const stored = await storeOne(tx, arrival, options);
     if (typeof stored === "string" || stored.outcome === "discarded") return { arrival, stored, effect: null };
     const earlier = await findCarriedOut(tx, event, isById);
     if (earlier !== undefined) {
@@ -205,15 +206,11 @@ async function storeCommand(
 }
 
 /** Stores the event of a command that is carried out or refused later. */
-async function storePending(
-  received: Arrival,
-  command: Command,
-  { sql, replayHours, loops, hasLz4 }: DispatcherOptions,
-): Promise<Dispatched> {
-  const [arrival] = packBodies([received], hasLz4) as [Arrival];
+async function storePending(received: Arrival, command: Command, options: DispatcherOptions): Promise<Dispatched> {
+  const [arrival] = packBodies([received], options.hasLz4) as [Arrival];
   const { event } = arrival;
-  return sql.begin(async (tx) => {
-    const stored = await storedOrEarlier(tx, arrival, await insertArrivals(tx, [arrival], { replayHours, loops }));
+  return options.sql.begin(async (tx) => {
+    const stored = await storeOne(tx, arrival, options);
     // It is discarded for another reason if the comment turns out to be ours.
     const waits = typeof stored === "object" && stored.reason === event.reason;
     if (waits) await insertPending(tx, event, command, null);

@@ -176,7 +176,6 @@ export class Receiver {
       replayScopes: scopes,
       ...(eventRules.length > 0 && { matching: () => rules.matching(eventRules, body) }),
       ...(unauthenticated && { reason: "authentication failed for every matching webhook mapping" }),
-      ...(deferred && { id: deferred.id, inOrder: deferred.inOrder }),
       ...context,
     });
   }
@@ -186,6 +185,7 @@ export class Receiver {
     const { deferred, rules } = this.#options;
     const ofSource = rules.ofSource(source.name);
     const headers = withoutSecrets(request.headers, (name) => !ofSource.some(({ authHeader }) => authHeader === name));
+    const scopes = await this.#scopesOf(entry, request);
     const proven = provenIds(ofSource, request);
     const event_id = await deferred.add({
       plugin: source.plugin,
@@ -193,7 +193,7 @@ export class Receiver {
       source: source.name,
       body: request.body,
       headers: JSON.stringify(headers),
-      context: writeContext({ origin, proven, scopes: await this.#scopesOf(entry, request) }),
+      context: writeContext({ origin, proven, scopes }),
     });
     return { event_id, status: "accepted" };
   }
@@ -227,7 +227,7 @@ function storedHeaders(entry: Entry, headers: Readonly<Record<string, string>>, 
   return sandboxed ? extensionHeaders(headers, source.signature?.header) : recorded.read();
 }
 
-/** Ids of the rules for which a webhook authenticates. They are stored in place of the credential. */
+/** Ids of the rules for which a webhook authenticates. */
 function provenIds(rules: readonly MappingRule[], request: ReceivedWebhook): number[] {
   const { address, sent = request.body } = request;
   if (!address) return rules.map(({ id }) => id);

@@ -60,18 +60,17 @@ export interface DeliveryContext {
   readonly id?: string;
   /** Stores it after the events that arrived before it. */
   readonly inOrder?: InOrder;
-  /** Set if the webhook was stored while its plugin was unavailable. */
-  readonly deferred?: DeferredDelivery;
+  /**
+   * Set if the webhook was stored while its plugin was unavailable. `last`: whether this is the last attempt; if parsing fails, the event
+   * is stored as unreadable.
+   */
+  readonly deferred?: CheckedOnArrival & { readonly last: boolean };
 }
-/** A webhook that is parsed later than it arrived. */
-interface DeferredDelivery {
-  /** The id that its event will have. */
-  readonly id: string;
-  /** Ids of the webhook mappings for which it authenticated on arrival. */
+
+/** What was checked when a deferred webhook arrived. It is stored in place of the credential. */
+export interface CheckedOnArrival {
+  /** Ids of the webhook mappings for which it authenticated. */
   readonly proven: readonly number[];
   /** The names under which its body counts as received. */
   readonly scopes: readonly string[];
-  /** Whether this is the last attempt: if parsing fails, the event is stored as unreadable. */
-  readonly last: boolean;
-  readonly inOrder: InOrder;
 }

@@ -1,7 +1,8 @@
 import type { Queryable } from "../platform/database/client.ts";
 import { findNamed } from "../subject-names/queries.ts";
 import { needsName } from "./command.ts";
-import { commandIn, type DecisionDeps, mayCloseOrStart } from "./decide.ts";
+import { commandIn } from "./command-decision.ts";
+import { type DecisionDeps, mayCloseOrStart } from "./decide.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 
 interface Deps extends Pick<DecisionDeps, "routing"> {

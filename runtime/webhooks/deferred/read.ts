@@ -17,9 +17,9 @@ export function readDeferred(deferred: DeferredWebhooks, receiver: Receiver, pro
       const entry = await receiver.entry(row.slug);
       // Its integration may be restored, like a plugin.
       if (!entry) throw new PluginUnavailable(`there is no webhook "${row.slug}"`, false);
-      const { origin, ...proof } = readContext(row.context);
+      const { origin, ...checked } = readContext(row.context);
       const request = { headers: JSON.parse(row.headers) as Record<string, string>, body: row.body };
-      await receiver.accept(entry, request, payload, { origin, deferred: { id: row.id, ...proof, last, inOrder } });
+      await receiver.accept(entry, request, payload, { origin, id: row.id, inOrder, deferred: { ...checked, last } });
     },
     discard: ({ headers, ...row }, reason) => receiver.storeUnreadable({ ...row, headers: JSON.parse(headers) }, reason),
     serves: (plugin) => {

@@ -1,29 +1,23 @@
-import type { Origin, ReplayOptions } from "../received-webhook.ts";
+import type { CheckedOnArrival, Origin, ReplayOptions } from "../received-webhook.ts";
 
 /**
  * What is stored of how a deferred webhook arrived, as JSON. Flat, because replicas of earlier versions and `retention/` read the
  * same rows.
  */
-interface StoredContext {
+interface StoredContext extends Partial<CheckedOnArrival> {
   readonly messageId?: string | null;
   readonly polled?: boolean;
   readonly own?: boolean;
   readonly replayOf?: string;
   readonly replay?: ReplayOptions;
-  /** Ids of the webhook mappings for which it authenticated on arrival. */
-  readonly proven?: readonly number[];
-  /** The names under which its body counts as received. */
-  readonly scopes?: readonly string[];
 }
 
-interface Context {
+interface Context extends CheckedOnArrival {
   readonly origin: Origin;
-  readonly proven: readonly number[];
-  readonly scopes: readonly string[];
 }
 
-export const writeContext = ({ origin, ...proof }: Context): string =>
-  JSON.stringify({ ...flatOrigin(origin), ...proof } satisfies StoredContext);
+export const writeContext = ({ origin, ...checked }: Context): string =>
+  JSON.stringify({ ...flatOrigin(origin), ...checked } satisfies StoredContext);
 
 export function readContext(json: string): Context {
   const { proven = [], scopes = [], ...origin } = JSON.parse(json) as StoredContext;
