@@ -147,6 +147,10 @@ describe("where things are", () => {
     const readers = others.filter(({ path }) => path !== "runtime/platform/config.ts");
     expect(readers.flatMap(({ path, environment }) => environment.map((line) => `${path}:${line}`))).toEqual([]);
   });
+  test("only make-folder.ts creates folders with their parents: a recursive mkdir below /proc never returns", () => {
+    const makers = within("runtime").filter(({ path }) => /\bmkdir(Sync)?\(.*\brecursive\b/.test(textOf(path)));
+    expect(makers.map(({ path }) => path)).toEqual([]);
+  });
   test("the top level", () => {
     const found = new Set(files.map((path) => path.split("/")[0] as string));
     expect([...found].filter((name) => !topLevel.includes(name))).toEqual([]);

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sha256Of } from "../platform/digest.ts";
+import { makeFolder } from "../platform/make-folder.ts";
 
 /** The path of a copy of this bundle. */
 export const cachedBundle = (bytes: Uint8Array): { readonly file: string; readonly sha256: string } => cachedFile(bytes, ".mjs");
@@ -29,7 +30,7 @@ export function cachedFile(bytes: Uint8Array, ending: string): { readonly file: 
 function cacheFolder(): string {
   const user = process.getuid?.() ?? "user";
   const folder = join(tmpdir(), `signalbox-plugins-${user}`);
-  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  makeFolder(folder, 0o755);
   const { uid } = lstatSync(folder);
   if (!lstatSync(folder).isDirectory() || (process.getuid && uid !== process.getuid()))
     throw new Error(`${folder} belongs to another user; remove it`);

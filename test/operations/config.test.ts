@@ -96,6 +96,14 @@ test("a folder that is a file, a port that is taken, files without a certificate
   expect([busy.code, busy.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^PORT: .*EADDRINUSE/)]);
 });
 
+test.each(["/proc/signalbox", "/proc/signalbox/data", "/dev/null/data"])(
+  "a folder %s that cannot be created stops the start with one line",
+  async (folder) => {
+    const { code, logs } = await refusedStart({ DATA_DIR: folder, DATABASE_URL: "", LOG_LEVEL: "warn" });
+    expect([code, logs.trim()]).toEqual([1, expect.stringMatching(/^DATA_DIR: the folder cannot be used: .*mkdir '.*'$/)]);
+  },
+);
+
 test("an invalid setting of a source stops the start and is named", async () => {
   const { code, logs } = await refusedStart({ ALPHA_API_URL: "not an address" });
   expect(code).toBe(1);

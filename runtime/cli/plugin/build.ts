@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { PluginError } from "@signalbox/sdk";
 import { type BuiltManifest, builtManifest, manifestError } from "@signalbox/sdk/manifest";
 import { sha256Of } from "../../platform/digest.ts";
+import { makeFolder } from "../../platform/make-folder.ts";
 import { admitDeclared, Refusal } from "../../plugins/admit.ts";
 import type { BundleDeclaration } from "../../plugins/sandbox/initialize.ts";
 import { openSandbox } from "../../plugins/sandbox/open.ts";
@@ -31,7 +32,7 @@ export async function build(folder: string, config: Readonly<Record<string, unkn
   const file = readPackage(folder);
   const { code, inputs } = await bundle(folder, file.source);
   const entry = join(folder, file.manifest.entry);
-  mkdirSync(dirname(entry), { recursive: true });
+  makeFolder(dirname(entry));
   writeFileSync(entry, code);
   const declaration = await describe(entry, file.manifest, config);
   const derivedMembers = derive(file, declaration);

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { makeFolder } from "../../platform/make-folder.ts";
 import { version } from "../../platform/version.ts";
 import { UsageError } from "../arguments.ts";
 import { kinds, listOfKinds } from "./kinds.ts";
@@ -31,7 +32,7 @@ export function scaffold(options: { folder: string; kind: string } & Partial<Own
   const files = Map.groupBy([...filesOf(kind), ...filesOf("every")], ([name]) => places[name] ?? name);
   for (const [to, parts] of files) {
     const path = join(target, to);
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     const texts = parts.map(([, text]) => text);
     writeFileSync(path, withId(to === "package.json" ? packageJson(texts, ownership) : texts.join("\n"), id));
   }

@@ -1,8 +1,9 @@
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statfsSync, statSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Duplex } from "node:stream";
 import { StartError } from "../config.ts";
 import { messageOf } from "../error-text.ts";
+import { makeFolder } from "../make-folder.ts";
 import { DatabaseThread } from "./embedded-thread.ts";
 import { claimFolder, isOfClaim } from "./folder-claim.ts";
 
@@ -73,7 +74,7 @@ function prepare(folder: string): void {
   try {
     // Only this user may access it, including files created later.
     process.umask(0o077);
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     accessSync(folder, constants.W_OK);
     if (!isPrivate(folder)) makePrivate(folder);
   } catch (error) {

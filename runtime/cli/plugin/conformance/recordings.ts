@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { FaultInjector, isApplied, type Recording, type TestTracker, type TrackerFault } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import { messageOf } from "../../../platform/error-text.ts";
 import { jsonOr } from "../../../platform/json.ts";
+import { makeFolder } from "../../../platform/make-folder.ts";
 import { PackageError } from "../package-error.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -159,7 +160,7 @@ export function recordingFetch(folder: string, recordings: Recording[]): Fetch {
       response: { status: response.status, headers, ...(text && { body: jsonOr(text, text) }) },
     };
     recordings.push(one);
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     const name = `${new URL(url).host.replaceAll(/[^a-z0-9.-]/g, "-")}-${String(recordings.length).padStart(3, "0")}.json`;
     writeFileSync(join(folder, name), `${JSON.stringify(one, null, 2)}\n`);
     return responseOf(one.response);
