@@ -5,6 +5,7 @@ import { openKeyring } from "./keys/keyring.ts";
 import { openSessions } from "./keys/sessions.ts";
 import { prepareMemory } from "./memory/prepare.ts";
 import { type Config, StartError } from "./platform/config.ts";
+import { refuseConflicts } from "./platform/config-conflicts.ts";
 import { isRefusal, unavailableCause } from "./platform/database/unavailable.ts";
 import type { Log } from "./platform/log.ts";
 import { requireFreePorts } from "./platform/network/free-ports.ts";
@@ -47,6 +48,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       variable: name,
       suggestion,
     });
+  refuseConflicts(config);
   await requireFreePorts(config);
   for (;;) {
     const shutdown = createShutdown(log);

@@ -1,6 +1,7 @@
 import type { RedisAccess, SqlAccess, VectorSettings } from "@signalbox/sdk";
 import { createEmbed } from "../llm/embeddings.ts";
 import { type Config, ConfigError } from "../platform/config.ts";
+import { proxyWithoutUrl } from "../platform/config-conflicts.ts";
 import type { Database, Sql } from "../platform/database/client.ts";
 import { sqlAccess } from "../platform/database/nearest.ts";
 import { type OpenVectors, openVectors } from "../platform/database/vectors.ts";
@@ -83,8 +84,7 @@ export function embedderOf(config: MemoryConfig, log: Pick<Log, "debug">): Embed
   const provider = config.EMBEDDING_PROVIDER ?? (config.LLM_BASE_URL ? "proxy" : "local");
   const dimension = config.EMBEDDING_DIMENSION;
   if (provider === "local") return localEmbedder(dimension);
-  if (!config.LLM_BASE_URL)
-    throw new ConfigError("EMBEDDING_PROVIDER: proxy requires LLM_BASE_URL. Set LLM_BASE_URL, or use local.");
+  if (!config.LLM_BASE_URL) throw new ConfigError(proxyWithoutUrl);
   const model = config.EMBEDDING_MODEL;
   const fetch = countRequests(leanFetch(config), log);
   return createEmbedder(

@@ -223,8 +223,7 @@ function reject(request: IncomingMessage, response: ServerResponse, status: numb
 
 /** The certificate of the gRPC port, if both files are named. */
 function tlsOf({ GRPC_TLS_CERT: cert, GRPC_TLS_KEY: key }: Config) {
-  if (!cert && !key) return {};
-  if (!cert || !key) throw new ConfigError("GRPC_TLS_CERT and GRPC_TLS_KEY: set both or neither");
+  if (!cert || !key) return {};
   try {
     const tls = { cert: readFileSync(cert), key: readFileSync(key) };
     createSecureContext(tls);

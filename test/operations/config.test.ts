@@ -1,114 +1,15 @@
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startModel } from "../../examples/demo/model.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { endSessions } from "../harness/database-faults.ts";
-import { anyDatabase, freshDatabase } from "../harness/databases.ts";
+import { freshDatabase } from "../harness/databases.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
 import { refusedStart } from "../harness/refused-start.ts";
 import { startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { plainScript } from "../harness/world.ts";
-
-test("bad values stop the start, with one line for each, and secrets are not shown", async () => {
-  const { code, logs } = await refusedStart({
-    PORT: "eighty",
-    GRPC_PORT: "70000",
-    DATABASE_URL: "mysql://user:hunter2@db/x",
-    LLM_BASE_URL: "ftp://llm",
-    LLM_TIMEOUT_SECONDS: "0",
-    LLM_MAX_TOOL_ROUNDS: "1e1",
-    TRACKER_UPDATES_ENABLED: "maybe",
-    BUDGET_RUN_TOKENS: "1e6",
-    SIGNALBOX_ROLE: "boss",
-    ENCRYPTION_KEY: "hunter2",
-    TRUSTED_PROXIES: "10.0.0.0/99",
-    API_KEYS: "key-of-an-admin",
-    ALLOWED_HOSTS: "https://app.example.com",
-    MODEL_PRICES: '{"gpt-4o": "cheap"}',
-  });
-  expect(code).toBe(1);
-  const [title, ...lines] = logs.trim().split("\n");
-  expect(title).toBe("Invalid configuration:");
-  expect(lines.map((line) => line.split(":")[0]).sort()).toEqual([
-    "ALLOWED_HOSTS",
-    "API_KEYS",
-    "BUDGET_RUN_TOKENS",
-    "DATABASE_URL",
-    "ENCRYPTION_KEY",
-    "GRPC_PORT",
-    "LLM_BASE_URL",
-    "LLM_MAX_TOOL_ROUNDS",
-    "LLM_TIMEOUT_SECONDS",
-    "MODEL_PRICES",
-    "PORT",
-    "SIGNALBOX_ROLE",
-    "TRACKER_UPDATES_ENABLED",
-    "TRUSTED_PROXIES",
-  ]);
-  expect(logs).toContain('"eighty"');
-  expect(logs).not.toContain("hunter2");
-  expect(logs).not.toContain("key-of-an-admin");
-  expect(logs).toContain("fewer than 16 characters");
-  expect(logs).toContain('SIGNALBOX_ROLE: must be all, api or worker; it is "boss"');
-  // A number of tokens is no secret.
-  expect(logs).toMatch(/BUDGET_RUN_TOKENS: must be a whole number from 0 to \d+; it is "1e6"/);
-});
-
-test("a database that does not answer stops the start, and its password is not shown", async () => {
-  const { code, logs } = await refusedStart({
-    DATABASE_URL: "postgres://user:hunter2@127.0.0.1:9/none",
-    DATABASE_WAIT_SECONDS: "0",
-  });
-  expect(code).toBe(1);
-  expect(logs.trim()).toMatch(/^DATABASE_URL: the database does not answer: .+$/);
-  expect(logs).not.toContain("hunter2");
-});
-
-test("a database that is missing stops the start at once", { tags: ["postgres"] }, async () => {
-  const url = new URL(process.env.TEST_DATABASE_URL ?? "");
-  url.pathname = "/no-such-database";
-  const { code, logs } = await refusedStart({ DATABASE_URL: url.href, DATABASE_WAIT_SECONDS: "300" });
-  expect(code).toBe(1);
-  expect(logs.trim()).toBe('DATABASE_URL: the database refuses connections: database "no-such-database" does not exist');
-});
-
-test("a folder that is a file, a port that is taken, files without a certificate and a file that is missing stop the start with one line", async () => {
-  const folder = await refusedStart({ DATA_DIR: "./.env" }, "DATABASE_URL=\n");
-  expect([folder.code, folder.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^DATA_DIR: .*EEXIST/)]);
-  await using database = anyDatabase() === "postgres" ? await freshDatabase() : null;
-  const taken = createServer().listen(0, "127.0.0.1");
-  await once(taken, "listening");
-  const { port } = taken.address() as AddressInfo;
-  const where = database ? { DATABASE_URL: database.url } : {};
-  const busy = await refusedStart({ ...where, HOST: "127.0.0.1", PORT: String(port), ALPHA_WEBHOOKSECRET: "x" });
-  taken.close();
-  const files = { GRPC_TLS_CERT: "./.env", GRPC_TLS_KEY: "./.env" };
-  const noCertificate = await refusedStart({ ...where, HOST: "127.0.0.1", ...files }, "LLM_MODEL=small\n");
-  expect(noCertificate.logs.trim().split("\n").at(-1)).toMatch(/^GRPC_TLS_CERT and GRPC_TLS_KEY: .*PEM/);
-  const noPrices = await refusedStart({ ...where, HOST: "127.0.0.1", MODEL_PRICES: "./no-prices.json" });
-  expect(noPrices.logs.trim().split("\n").at(-1)).toBe("MODEL_PRICES: must be JSON or the path of a JSON file");
-  expect(busy.logs).toContain("ALPHA_WEBHOOKSECRET is not a variable of Signalbox; did you mean ALPHA_WEBHOOK_SECRET?");
-  expect(busy.logs).not.toMatch(/migration/i);
-  expect([busy.code, busy.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^PORT: .*EADDRINUSE/)]);
-});
-
-test.each(["/proc/signalbox", "/proc/signalbox/data", "/dev/null/data"])(
-  "a folder %s that cannot be created stops the start with one line",
-  async (folder) => {
-    const { code, logs } = await refusedStart({ DATA_DIR: folder, DATABASE_URL: "", LOG_LEVEL: "warn" });
-    expect([code, logs.trim()]).toEqual([1, expect.stringMatching(/^DATA_DIR: the folder cannot be used: .*mkdir '.*'$/)]);
-  },
-);
-
-test("an invalid setting of a source stops the start and is named", async () => {
-  const { code, logs } = await refusedStart({ ALPHA_API_URL: "not an address" });
-  expect(code).toBe(1);
-  expect(logs).toMatch(/ALPHA_API_URL/);
-});
 
 test("a running service's folder is refused to another, and serves again after a kill -9 with all its data", {
   timeout: 120_000,

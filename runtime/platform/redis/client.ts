@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { connect as connectTcp } from "node:net";
 import { PluginError, type RedisAccess, type RedisReply } from "@signalbox/sdk";
 import type { Redis as Client } from "ioredis";
+import { ConfigError } from "../config.ts";
 import type { Log } from "../log.ts";
 
 export interface Redis extends RedisAccess {
@@ -28,7 +29,7 @@ const noRedis = "no Redis: short-term memories are kept in the database; set RED
 
 /**
  * Connects to the Redis at `REDIS_URL`. It is then required, but the start does not wait for it. Without the variable, tries
- * the default address once, and returns `null` if there is no Redis.
+ * the default address once, and returns `null` if there is no Redis. Throws a `ConfigError` if the server has no such database.
  */
 export async function openRedis(url: string | undefined, prefix: string, log: Log): Promise<Redis | null> {
   const address = addressOf(url ?? localUrl);
@@ -60,9 +61,12 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
   try {
     await client.connect();
     await client.ping();
+    await requireDatabase(client);
   } catch (error) {
-    if (url === undefined) {
+    if (error instanceof ConfigError || url === undefined) {
+      closing = true;
       client.disconnect();
+      if (error instanceof ConfigError) throw error;
       log.info(noRedis, { tried: address });
       return null;
     }
@@ -74,6 +78,16 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
     client.disconnect();
   };
   return { ...access(client, prefix, address, () => lastError), close };
+}
+
+/** If the server refuses a database, the client works in database 0, where other programs may keep their data. */
+async function requireDatabase(client: Client): Promise<void> {
+  const { db } = client.options;
+  if (!db) return;
+  await client.select(db).catch((error: Error) => {
+    if (error.name !== "ReplyError" || refusal.test(error.message)) throw error;
+    throw new ConfigError(`REDIS_URL: the server refuses database ${db} (${reasonOf(error)}); name one that it has`);
+  });
 }
 
 /** The server's refusal, or the code of a network error, for example `ECONNREFUSED`. */

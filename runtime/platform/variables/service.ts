@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { z } from "zod";
 import { address, integer, isEncryptionKey, isTemplateValue, items, list, networks, yesNo } from "../config-values.ts";
 import { logLevels } from "../log.ts";
@@ -8,6 +9,7 @@ export const service = {
   GRPC_PORT: integer(9090, 0, 65535).describe("Port of the gRPC gateway."),
   HOST: z
     .string()
+    .refine((host) => isIP(host) > 0 || /^[\w.-]+$/.test(host), "must be an IP address or a host name, without a port")
     .optional()
     .describe("Address to listen on. Default: 127.0.0.1 if there are no API keys when the service starts, otherwise 0.0.0.0."),
   PUBLIC_URL: address
@@ -36,7 +38,12 @@ export const service = {
   ),
   DATA_DIR: z.string().default("./data").describe("Folder of the embedded database."),
   REDIS_URL: z
-    .url({ protocol: /^rediss?$/, error: "must be a redis:// or rediss:// URL" })
+    .url({ protocol: /^rediss?$/, error: "must be a redis:// or rediss:// URL", abort: true })
+    .refine((url) => new URL(url).hostname !== "", {
+      error: "must name a host, for example redis://127.0.0.1:6379",
+      abort: true,
+    })
+    .refine((url) => /^\/?\d*$/.test(new URL(url).pathname), "must end with the number of a database, or with no path")
     .optional()
     .describe(
       "URL of the Redis server for short-term memories and rate limits. Default: redis://127.0.0.1:6379 if a server responds there when the service starts, otherwise the database.",
