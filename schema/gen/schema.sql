@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 42686a7d545dd20b
+-- Made from 5162293d38bd69de
 
 create extension if not exists vector;
 
@@ -1484,7 +1484,6 @@ create table usage_sums (
 create table use_cases (
   name text not null,
   state jsonb not null,
-  set_up_at timestamp(3) with time zone default now() not null,
   constraint use_cases_pkey PRIMARY KEY (name)
 );
 

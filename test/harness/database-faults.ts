@@ -99,6 +99,12 @@ export async function storeAsBefore(
   return model.length + post.length;
 }
 
+/** Quarantines all plugins, as versions before migration 167 did on a machine that could run none, and undoes that migration. */
+export async function quarantineAsBefore(database: FreshDatabase): Promise<void> {
+  await database.query("update plugins set quarantine_code = 'NO_SANDBOX', quarantine_reason = 'Deno was not found.'");
+  await database.query("delete from migrations where id = 167");
+}
+
 /** Changes an entry of the audit log: its object becomes another. */
 export const changeAuditEntry = (database: FreshDatabase, seq: number): Promise<unknown> =>
   database.query(`update audit_log set entry = jsonb_set(entry::jsonb, '{object}', '"agents/another"')::json where seq = ${seq}`);

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { quarantineAsBefore } from "../harness/database-faults.ts";
+import { freshDatabase } from "../harness/databases.ts";
 import { buildPlugin } from "../harness/plugin-bundle.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
 import { ownRedis } from "../harness/redis.ts";
@@ -140,5 +142,20 @@ test("a plugin that this machine cannot run waits, and starts without an operato
   const { body: reports } = await service.get<{ message: string }[]>("/api/watchdog?search=cannot%20run%20a%20plugin");
   expect(reports).toHaveLength(1);
   await service.restart();
+  await eventually(async () => expect(await read()).toMatchObject({ state: "ready", code: null }) ?? true);
+});
+
+test("an upgrade ends the quarantines of an earlier version on a machine that could run no plugin", {
+  timeout: limit,
+  tags: ["postgres"],
+}, async () => {
+  await using database = await freshDatabase("migrated");
+  await using service = await startService({ databaseUrl: database.url });
+  const { body } = await buildPlugin(source, manifest);
+  expect((await service.post("/api/plugins", body)).status).toBe(201);
+  expect((await service.post("/api/plugins/tickets/approve", {})).status).toBe(200);
+  await quarantineAsBefore(database);
+  await service.restart();
+  const read = async () => (await service.get<{ state: string; code: string | null }>("/api/plugins/tickets")).body;
   await eventually(async () => expect(await read()).toMatchObject({ state: "ready", code: null }) ?? true);
 });
