@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
-import { releaseExecutions, releaseExpired } from "../execution/lease-queries.ts";
+import { releaseExecutions, releaseLost } from "../execution/lease-queries.ts";
 import { cancelExecutions, findExecution, requeueFailed } from "../executions/queries.ts";
 import { openBus } from "../platform/bus.ts";
 import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
@@ -134,7 +134,7 @@ describe("GET /api/agents/:id/audit", () => {
     await (await claim()).write([], { state: "queued", error: "busy", failures: 1, delay_ms: 0 });
     await releaseExecutions(door.sql, [{ ...(await claim()).execution, clean: true }]);
     await claim();
-    await releaseExpired(door.sql, "all");
+    await releaseLost(door.sql, "all");
     await claim();
     await cancelExecutions(door.sql, { ids: [id] }, null);
     expect(shown(await audit())).toEqual([

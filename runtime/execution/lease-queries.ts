@@ -41,30 +41,32 @@ export async function renewLeases(
   return new Set(rows.map((row) => row.id));
 }
 
+/** Running executions that have lost their worker: those whose lease has expired, those of workers that died, or all. */
+type Lost = "expired" | "all" | { readonly workers: readonly string[] };
+
+function isLost(sql: Sql, lost: Lost) {
+  if (lost === "all") return sql`true`;
+  return lost === "expired" ? sql`lease_expires_at < now()` : sql`split_part(lease, ':', 1) = any(${lost.workers as string[]})`;
+}
+
 /**
- * Queues executions again if their lease has expired, because their worker died or their connected agent sent no heartbeat. The agent's
- * stream is closed, so that it gets no further tasks. `deadWorkers`: instead queues the executions of these workers (`all`: of all
- * workers), although their leases have not expired. Also queues executions whose hold has ended.
+ * Queues lost executions again. A lease expires if its worker died, or if its connected agent sent no heartbeat; the agent's stream is
+ * then closed, so that it gets no further tasks. Also queues executions whose hold has ended.
  *
  * `deaths` counts consecutive crashes without a further step. The plan is no such step, because it is stored at about the time of
  * the first request. From the second crash on, the execution waits before it runs again (2 to 4 s, then twice as long each time). So
  * workers that are killed a few times in quick succession do not fail it, and executions that died together, one of which may be
  * the cause, do not run together again.
  */
-export async function releaseExpired(sql: Sql, deadWorkers: "all" | readonly string[] = []): Promise<number> {
-  const all = deadWorkers === "all";
-  const isLost =
-    all || deadWorkers.length === 0
-      ? sql`${all} or lease_expires_at < now()`
-      : sql`split_part(lease, ':', 1) = any(${deadWorkers as string[]})`;
+export async function releaseLost(sql: Sql, lost: Lost): Promise<number> {
   // For `dead`: the crashes since the last further step.
   const earlier = sql`(case when d.ended = e.death_steps then e.deaths else 0 end)`;
   const result = await sql`
     with lost as (
-      select id, stream_id from task_executions where state = 'running' and (${isLost})
+      select id, stream_id from task_executions where state = 'running' and ${isLost(sql, lost)}
       order by id for update skip locked
     ), closed_streams as (
-      delete from agent_streams where ${all} or id in (select stream_id from lost)
+      delete from agent_streams where ${lost === "all"} or id in (select stream_id from lost)
     ), due as (
       select id from task_executions where state = 'held' and held_until <= now() order by id for update skip locked
     ), released as (

@@ -4,7 +4,7 @@ import type { Log } from "../platform/log.ts";
 import { type Loop, startLoop } from "../platform/loop.ts";
 import type { AttemptOutcome } from "./attempt.ts";
 import type { Lease } from "./lease.ts";
-import { releaseExecutions, releaseExpired, renewLeases } from "./lease-queries.ts";
+import { releaseExecutions, releaseLost, renewLeases } from "./lease-queries.ts";
 import { type ClaimedExecution, reconcileBudgets } from "./queries.ts";
 import { scheduleWriteChecks } from "./write-check-queries.ts";
 
@@ -136,7 +136,7 @@ export class LeasedExecutions {
       if (renewedIds.has(execution.id)) lease.extend(askedAt);
       else lease.lose("another worker has taken it");
     }
-    if ((await releaseExpired(sql)) > 0) wake();
+    if ((await releaseLost(sql, "expired")) > 0) wake();
     await reconcileBudgets(sql);
   }
 

@@ -4,7 +4,7 @@ import { testServer } from "../platform/database/test-database.ts";
 import { useTestDatabase } from "../platform/database/use-test-database.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
-import { findWorkers, releaseExecutions, releaseExpired, renewLeases } from "./lease-queries.ts";
+import { findWorkers, releaseExecutions, releaseLost, renewLeases } from "./lease-queries.ts";
 import { LiveWorkers } from "./live-workers.ts";
 import { type ClaimedExecution, claimExecutions } from "./queries.ts";
 import { newStep } from "./steps/new-step.ts";
@@ -62,7 +62,7 @@ test("writing steps, renewing leases and releasing them do not deadlock", {
         shuffled().map(({ one }) => one),
         60,
       ),
-    () => releaseExpired(sql),
+    () => releaseLost(sql, "expired"),
   ];
   await Promise.all(
     work.map(async (one) => {
@@ -96,7 +96,7 @@ test.runIf(testServer)("a silent worker counts as a death, one that lost its lea
   const id = await queueOne(sql, "d/d");
   const expire = async () => {
     await sql`update task_executions set lease_expires_at = now() - interval '1 second' where id = ${id}`;
-    expect(await releaseExpired(sql)).toBe(1);
+    expect(await releaseLost(sql, "expired")).toBe(1);
   };
   const state = async () => (await sql`select state, deaths, death_leases from task_executions where id = ${id}`)[0];
   for (let outage = 0; outage < 6; outage++) {
@@ -128,7 +128,7 @@ test.runIf(testServer)(
     const die = () =>
       sql.begin(async (tx) => {
         await tx`update task_executions set lease_expires_at = now() - interval '1 second' where id = ${id}`;
-        expect(await releaseExpired(tx as unknown as typeof sql)).toBe(1);
+        expect(await releaseLost(tx as unknown as typeof sql, "expired")).toBe(1);
         const [state] = await tx<{ deaths: number; wait: number }[]>`
         select deaths, extract(epoch from run_after - now())::float8 as wait from task_executions where id = ${id}`;
         return state as { deaths: number; wait: number };
@@ -207,7 +207,7 @@ describe.runIf(testServer)("workers that end without releasing their executions"
     const seen = blind.worker;
     expect((await blind.check()).deadWorkers).toEqual([]);
     expect(blind.worker).not.toBe(seen);
-    expect(await releaseExpired(database().sql, [ended.worker])).toBe(1);
+    expect(await releaseLost(database().sql, { workers: [ended.worker] })).toBe(1);
     expect(await state()).toEqual({ state: "queued", deaths: 1 });
     expect((await other.check()).deadWorkers).toEqual([]);
     await other.close();

@@ -7,7 +7,7 @@ import { type AttemptDeps, attemptExecution } from "./attempt.ts";
 import { ClaimPace, isBusy } from "./claim-pace.ts";
 import { FairShare, type Owners } from "./fair-share.ts";
 import { Lease } from "./lease.ts";
-import { releaseExpired } from "./lease-queries.ts";
+import { releaseLost } from "./lease-queries.ts";
 import { LeasedExecutions } from "./leased-executions.ts";
 import type { LiveWorkers } from "./live-workers.ts";
 import { Overflow } from "./overflow.ts";
@@ -42,7 +42,7 @@ const breakerPauseMs = 100;
 const releaseMs = 3_000;
 
 export async function startQueue(options: QueueOptions): Promise<ExecutionQueue> {
-  await releaseExpired(options.sql, options.onlyProcess ? "all" : []);
+  await releaseLost(options.sql, options.onlyProcess ? "all" : "expired");
   return new ExecutionQueue(options);
 }
 
@@ -96,7 +96,7 @@ class ExecutionQueue {
     this.#renewals = this.#leased.startRenewing();
     this.#options.workers.watch(
       (deadWorkers) => this.#releaseExecutionsOf(deadWorkers),
-      async () => void ((await releaseExpired(this.#options.sql)) > 0 && this.wake()),
+      async () => void ((await releaseLost(this.#options.sql, "expired")) > 0 && this.wake()),
     );
   }
 
@@ -156,7 +156,7 @@ class ExecutionQueue {
   /** Queues the executions of workers that have ended, without waiting for their leases. */
   async #releaseExecutionsOf(deadWorkers: readonly string[]): Promise<void> {
     const { sql, log } = this.#options;
-    const executions = await releaseExpired(sql, deadWorkers);
+    const executions = await releaseLost(sql, { workers: deadWorkers });
     if (executions === 0) return;
     const details = { workers: deadWorkers.length, executions };
     log.warn("workers exited without releasing their executions, which are queued again", details);
