@@ -43,7 +43,7 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const storedKinds = await watchStoredKinds(sql, bus, (error) => log.warn("failed to check whether memories exist", { error }));
   const searchOptions = { ...options, anyChunks: storedKinds.chunks };
   const maintenance = startMaintenance(options);
-  const keep = createMemoryRepository({
+  const repository = createMemoryRepository({
     ...options,
     onStored: (waits) => {
       storedKinds.recordStored("memories");
@@ -51,7 +51,7 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
     },
   });
   return {
-    ...keep,
+    ...repository,
     list: (filter, page) => listMemories(options, filter, page),
     search: ({ limit = options.topK, ...query }) => find(searchOptions, { ...query, limit }),
     recall: createRecall(searchOptions, { limit: options.promptLimit, storedKinds, warn: options.warn }),

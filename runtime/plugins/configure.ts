@@ -4,6 +4,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { issueText } from "../platform/issue-text.ts";
 import type { Vault } from "../platform/vault.ts";
 import { throwRefusalAs } from "./admit.ts";
+import { isServing } from "./installed-plugin.ts";
 import type { PluginManager } from "./plugin-manager.ts";
 import { findBundle, findPlugin, saveSettings, type VersionRow } from "./queries.ts";
 import { restrictPermissions } from "./restrict-permissions.ts";
@@ -40,7 +41,8 @@ export async function configure(
   );
   const version = versions.find((one) => one.version === row?.version) ?? versions.at(-1);
   const isComplete = version ? checkTypes(version.manifest, changes, { ...deps.environment(id), ...after }) : false;
-  const serves = ["ready", "degraded"].includes(deps.manager.runningPlugin(id)?.process?.status().state ?? "");
+  const process = deps.manager.runningPlugin(id)?.process ?? null;
+  const serves = process !== null && isServing(process);
   // Settings may be entered one by one while the plugin is not running because some are missing.
   if (version && row?.enabled && row.version === version.version && (isComplete || serves)) {
     const bytes = await findBundle(sql, id, version.version);

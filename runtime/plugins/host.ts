@@ -6,7 +6,6 @@ import type { LoadedPlugin } from "./load.ts";
 export interface SourceEntry {
   readonly name: string;
   readonly plugin: string;
-  readonly version: string;
   readonly builtIn: boolean;
   /** Whether it runs in a separate process, which may not be running. */
   readonly sandboxed: boolean;
@@ -28,7 +27,6 @@ export interface ToolEntry {
 
 /** A connector to documents with its plugin. */
 export interface KnowledgeEntry {
-  readonly name: string;
   readonly plugin: string;
   readonly knowledge: KnowledgeConnector;
 }
@@ -89,12 +87,12 @@ export function createHost(all: readonly LoadedPlugin[]): Host {
   const add = (one: LoadedPlugin): string[] => {
     const { plugin, contributions, builtIn, schemas } = one;
     loadedPlugins.push(one);
-    const own = { plugin: plugin.id, version: plugin.version, builtIn, sandboxed: schemas !== undefined };
+    const own = { plugin: plugin.id, builtIn, sandboxed: schemas !== undefined };
     const skippedNames = Object.entries(contributions.sources ?? {}).flatMap(([name, adapter]) =>
       put(plugin.id, "sources", name, { name, ...own, adapter } satisfies SourceEntry),
     );
     for (const [name, knowledge] of Object.entries(contributions.knowledge ?? {}))
-      skippedNames.push(...put(plugin.id, "knowledge", name, { name, plugin: plugin.id, knowledge }));
+      skippedNames.push(...put(plugin.id, "knowledge", name, { plugin: plugin.id, knowledge }));
     for (const kind of ["memories", "queues", "useCases"] as const)
       for (const [name, value] of Object.entries(contributions[kind] ?? {}))
         skippedNames.push(...put(plugin.id, kind, name, value));

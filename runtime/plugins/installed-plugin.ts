@@ -1,7 +1,7 @@
-import { Refusal } from "./admit.ts";
+import { Refusal, type RefusalCode } from "./admit.ts";
 import type { LoadedThirdParty } from "./load-third-party.ts";
 import type { PluginRow, VersionRow } from "./queries.ts";
-import type { ProcessStatus, SupervisedProcess } from "./sandbox/supervise.ts";
+import type { ProcessState, ProcessStatus, SupervisedProcess } from "./sandbox/supervise.ts";
 
 export type Settings = Readonly<Record<string, string>>;
 
@@ -10,7 +10,10 @@ export interface InstalledPlugin extends LoadedThirdParty {
   readonly row: PluginRow;
 }
 
-export const isServing = (process: SupervisedProcess): boolean => ["ready", "degraded"].includes(process.status().state);
+/** Whether a process in this state accepts calls. */
+export const acceptsCalls = (state: ProcessState): boolean => state === "ready" || state === "degraded";
+
+export const isServing = (process: SupervisedProcess): boolean => acceptsCalls(process.status().state);
 
 /** A trusted plugin has no process, and is available while it is loaded. */
 export const isAvailable = ({ process }: LoadedThirdParty): boolean => process === null || isServing(process);
@@ -18,7 +21,7 @@ export const isAvailable = ({ process }: LoadedThirdParty): boolean => process =
 /** Throws a `Refusal` if the process is not running. */
 export function requireReady(status: ProcessStatus | undefined): void {
   if (status && status.state !== "ready")
-    throw new Refusal((status.code ?? "SETUP_FAILED") as never, status.reason ?? "The plugin did not start.");
+    throw new Refusal((status.code ?? "SETUP_FAILED") as RefusalCode, status.reason ?? "The plugin did not start.");
 }
 
 /** Throws a `Refusal` if the bytes are not those of the version. */

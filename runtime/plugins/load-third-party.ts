@@ -111,14 +111,7 @@ async function loadTrusted(
   const knownManifest =
     manifest ??
     manifestOf(
-      {
-        plugin: declaration,
-        protocol: 1,
-        contract: 1,
-        stamped_sdk: "",
-        config: { type: "object" },
-        contributes: declaredContributions.parse({}),
-      },
+      { plugin: declaration, contract: 1, config: { type: "object" }, contributes: declaredContributions.parse({}) },
       bytes,
     );
   return { plugin, contributions, builtIn: false, manifest: knownManifest, sha256, process: null };
@@ -128,7 +121,10 @@ async function loadTrusted(
  * The manifest of a plugin that was not built, derived from its declaration: its hosts with every method, and its open routes. It
  * names no secrets, so the plugin can read all of its settings. Used for modules that the operator names by path.
  */
-function manifestOf({ plugin, contract, config, contributes }: BundleDeclaration, bytes: Uint8Array): BuiltManifest {
+function manifestOf(
+  { plugin, contract, config, contributes }: Pick<BundleDeclaration, "plugin" | "contract" | "config" | "contributes">,
+  bytes: Uint8Array,
+): BuiltManifest {
   const { id, version, sdk, about, needs, hosts } = plugin;
   // Checked first, because a plugin with another contract may declare members that this host cannot read.
   admitDeclared({ id, version, sdk, needs, contract }, new Set());

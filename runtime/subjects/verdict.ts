@@ -60,7 +60,6 @@ function until(execution: Pick<Execution, "next_attempt_at">): string {
 }
 
 interface JudgedDelivery {
-  readonly event: Pick<WebhookEvent, "received_at">;
   readonly verdict: string;
   readonly executions: readonly { readonly verdict: string; readonly task_id: string }[];
 }

@@ -17,7 +17,6 @@ export interface PluginBuild {
   readonly bundle: string;
   /** Members of `signalbox` in package.json that were rewritten. */
   readonly changedMembers: readonly string[];
-  readonly inputs: readonly string[];
 }
 
 /** Path of the built manifest, next to the bundle. */
@@ -30,7 +29,7 @@ const builtPathOf = (folder: string, entry: string): string => join(folder, dirn
  */
 export async function build(folder: string, config: Readonly<Record<string, unknown>> = {}): Promise<PluginBuild> {
   const file = readPackage(folder);
-  const { code, inputs } = await bundle(folder, file.source);
+  const code = await bundle(folder, file.source);
   const entry = join(folder, file.manifest.entry);
   makeFolder(dirname(entry));
   writeFileSync(entry, code);
@@ -47,7 +46,7 @@ export async function build(folder: string, config: Readonly<Record<string, unkn
   };
   const built = parseBuilt("dist/plugin.json", manifest);
   writeFileSync(builtPathOf(folder, file.manifest.entry), `${JSON.stringify(built, null, 2)}\n`);
-  return { manifest: built, bundle: entry, changedMembers, inputs };
+  return { manifest: built, bundle: entry, changedMembers };
 }
 
 const notInSetup =
@@ -129,7 +128,7 @@ export function readBuilt(folder: string): PluginBuild {
       "NOT_BUILT",
       `${path} has version ${manifest.version}, package.json has ${file.version}: run \`signalbox plugin build\`.`,
     );
-  return { manifest, bundle: entry, changedMembers: [], inputs: [] };
+  return { manifest, bundle: entry, changedMembers: [] };
 }
 
 /** Throws a `PackageError` that names the member. */

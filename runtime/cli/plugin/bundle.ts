@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { maxBundleBytes } from "@signalbox/sdk/manifest";
 import { init, parse } from "es-module-lexer";
 import type { BuildFailure, Metafile, Plugin } from "esbuild";
@@ -28,12 +28,6 @@ const builtins = [
   "util/types",
   "zlib",
 ];
-
-interface Bundle {
-  readonly code: Uint8Array;
-  /** Files in the bundle, relative to the folder. */
-  readonly inputs: readonly string[];
-}
 
 /**
  * Folders with the packages of this program, so that a plugin finds the sdk and zod before its author has installed any package.
@@ -96,7 +90,7 @@ const zodNamespaceImport: Plugin = {
  * Bundles a source file, with everything that it imports, into one module. `version`: the version that the bundle declares, in
  * place of its own. Throws a `PackageError`.
  */
-export async function bundle(folder: string, source: string, { version }: { version?: string } = {}): Promise<Bundle> {
+export async function bundle(folder: string, source: string, { version }: { version?: string } = {}): Promise<Uint8Array> {
   const { build } = await import("esbuild");
   const output = await build({
     absWorkingDir: folder,
@@ -131,7 +125,7 @@ export async function bundle(folder: string, source: string, { version }: { vers
       "BUNDLE_SIZE",
       `The bundle must have at most ${maxBundleBytes} bytes; it has ${code.byteLength}. Largest: ${largest(output.metafile)}`,
     );
-  return { code, inputs: Object.keys(output.metafile.inputs).map((file) => relative(folder, file)) };
+  return code;
 }
 
 /** The plugin with another version. The brand of `definePlugin` is a member too, so it is copied. */

@@ -44,7 +44,7 @@ export const devVersion = (version: string, now: number): string => {
  */
 export async function installDevVersion({ pluginBuild, folder, service, out, signal }: DevInstall): Promise<boolean> {
   const version = devVersion(pluginBuild.manifest.version, Date.now());
-  const { code } = await bundle(folder, readPackage(folder).source, { version });
+  const code = await bundle(folder, readPackage(folder).source, { version });
   const sha256 = sha256Of(code);
   const { id } = pluginBuild.manifest;
   const plugin = await service.call<PluginEntity>(plugins.install, {

@@ -6,8 +6,6 @@ import { ConfigError } from "../config.ts";
 import type { Log } from "../log.ts";
 
 export interface Redis extends RedisAccess {
-  /** Its address, without credentials. */
-  readonly address: string;
   /** Prefix of every key, so that several installations can share a server. */
   readonly prefix: string;
   /** The connection itself, for a library that requires one. */
@@ -197,7 +195,6 @@ function access(client: Client, prefix: string, address: string, connectionError
   };
   return {
     prefix,
-    address,
     connection: client,
     call: (command, ...args) => translateErrors(async () => (await client.call(command, ...args.map(String))) as RedisReply),
     script: (source, keys, args) => translateErrors(() => script(source, keys, args)),

@@ -1,17 +1,16 @@
+import { acceptsCalls, isAvailable } from "../../plugins/installed-plugin.ts";
+import type { PluginManager } from "../../plugins/plugin-manager.ts";
 import { PluginUnavailable } from "../plugin-unavailable.ts";
 import type { Receiver } from "../receive.ts";
 import type { DeferredWebhooks } from "./defer.ts";
 import { readContext } from "./stored-context.ts";
 
-/** The parts of parsing that depend on the plugins' processes. */
-interface Processes {
-  runningPlugin(id: string): { readonly process: { status(): { readonly state: string } } | null } | undefined;
-  onState(listener: (id: string, status: { readonly state: string }) => void): void;
-}
-
 /** Parses deferred webhooks once their plugin is running. */
-export function readDeferred(deferred: DeferredWebhooks, receiver: Receiver, processes: Processes): void {
-  const isServing = (state: string | undefined) => state === "ready" || state === "degraded";
+export function readDeferred(
+  deferred: DeferredWebhooks,
+  receiver: Receiver,
+  plugins: Pick<PluginManager, "runningPlugin" | "onState">,
+): void {
   deferred.open({
     read: async (row, payload, { last, inOrder }) => {
       const entry = await receiver.entry(row.slug);
@@ -23,12 +22,12 @@ export function readDeferred(deferred: DeferredWebhooks, receiver: Receiver, pro
     },
     discard: ({ headers, ...row }, reason) => receiver.storeUnreadable({ ...row, headers: JSON.parse(headers) }, reason),
     serves: (plugin) => {
-      const running = processes.runningPlugin(plugin);
-      return running !== undefined && (running.process === null || isServing(running.process.status().state));
+      const running = plugins.runningPlugin(plugin);
+      return running !== undefined && isAvailable(running);
     },
   });
-  processes.onState((id, { state }) => {
+  plugins.onState((id, { state }) => {
     // Its contributions are registered a moment after its process is ready.
-    if (isServing(state)) setTimeout(() => deferred.wake(id), 50).unref();
+    if (acceptsCalls(state)) setTimeout(() => deferred.wake(id), 50).unref();
   });
 }
