@@ -1,5 +1,5 @@
 import type { Bus } from "../platform/bus.ts";
-import { openCachedValue } from "../platform/cached-value.ts";
+import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import { Failure, maxRetryAfterMs } from "../platform/retry.ts";
@@ -91,7 +91,7 @@ export async function openBreakers(options: BreakerOptions): Promise<Breakers> {
 export class Breakers {
   readonly #options: BreakerOptions;
   #known: ReadonlyMap<string, Breaker> = new Map();
-  #cache: { refresh(): Promise<void>; close(): void } | undefined;
+  #cache: CachedValue | undefined;
   readonly #successes = new Successes();
   readonly #firstFailures = new FirstFailures();
   /** The latest failure of each key that may have been caused by the issue itself. */

@@ -1,4 +1,4 @@
-import { yieldIfLong } from "../outbox/open.ts";
+import { yieldIfLong } from "../platform/next-turn.ts";
 import type { Conversation, ConversationDeps } from "./conversation.ts";
 import { isCut, joinAnswer, requireAnswer } from "./final-answer.ts";
 import { askModel, beginStep, modelSteps, toolStepsAfter } from "./model-step.ts";

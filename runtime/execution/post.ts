@@ -1,4 +1,4 @@
-import type { CallContext, PostedComment } from "@signalbox/sdk";
+import type { CallContext, NewComment, PostedComment } from "@signalbox/sdk";
 import { connectionTarget } from "../breakers/breakers.ts";
 import type { OutboxFilter } from "../outbox/open.ts";
 import { ownWrite } from "../own-writes/own-write.ts";
@@ -42,18 +42,12 @@ const inputOf = ({ place }: ClaimedExecution, body: string): PostInput => ({
  * it is sent, and looked for before it is repeated.
  */
 export async function postAnswer(
-  {
-    execution,
-    transcript,
-    signal,
-    limits,
-    approval,
-    outbox,
-  }: Run & { readonly approval: Approval; readonly outbox: OutboxFilter },
+  run: Run & { readonly approval: Approval; readonly outbox: OutboxFilter },
   agentId: string | null,
   body: string,
   deps: RunDeps,
 ): Promise<PostResult> {
+  const { execution, transcript, signal, approval, outbox } = run;
   const { project, issue } = execution;
   signal.throwIfAborted();
   if (project === null || issue === null) return notPosted;
@@ -85,19 +79,35 @@ export async function postAnswer(
     transcript.complete(step, { state: "proposed", expires_ms: approval.ttlMs });
     return notPosted;
   }
-  return sendAnswer({ execution, transcript, signal, limits }, step, connection, deps);
+  return sendAnswer(run, step, connection, deps);
 }
+
+/** The write of an answer in the living comment of its agent. */
+const livingWriteOf = (
+  { execution, limits }: Run,
+  step: StepRow,
+  connection: Connection,
+  post: NewComment,
+  { sql }: RunDeps,
+): LivingWrite => ({
+  sql,
+  connection,
+  subject: execution.subject ?? "",
+  agentId: step.agent_id,
+  executionId: execution.id,
+  key: step.key as string,
+  content: () => post,
+  post,
+  isAnswer: true,
+  windowMs: limits.windowMs,
+});
 
 /** Only for the type: after a successful write, the living comment exists. */
 const noComment: PostedComment = { id: "", url: "" };
 
 /** Posts the answer of a step that is new, was approved, or was started by an earlier attempt. */
-async function sendAnswer(
-  { execution, transcript, signal, limits }: Run,
-  step: StepRow,
-  connection: Connection,
-  deps: RunDeps,
-): Promise<PostResult> {
+async function sendAnswer(run: Run, step: StepRow, connection: Connection, deps: RunDeps): Promise<PostResult> {
+  const { execution, transcript, signal, limits } = run;
   const resumed = step.state === "started" && step.key !== null;
   transcript.complete(step, { state: "started", error: null });
   const input = step.input as PostInput;
@@ -106,45 +116,33 @@ async function sendAnswer(
   step.key = key;
   step.wrote = ownWrite(step, { execution_id: execution.id, subject: execution.subject, kind: "comment" }, [input.body]);
   const { adapter: source } = connection.source;
-  const living = isLiving(deps.policies.of(step.agent_id, projectKeyOf(execution)).presence.value, connection);
-  step.is_living = living;
-  const began = performance.now();
   const post = { subject, ...input };
+  const living = livingWriteOf(run, step, connection, post, deps);
+  /** An earlier write of the living comment may still arrive: it would replace the answer, or make a second comment. */
+  let isInDoubt = false as boolean;
+  const onLost = () => {
+    isInDoubt = true;
+  };
+  step.is_living = isLiving(deps.policies.of(step.agent_id, projectKeyOf(execution)).presence.value, connection);
+  const began = performance.now();
   limits.lease.progress(maxRetryMs(2 * callMs) + (step.in_flight_ms ?? 0));
   const inTime = <T>(until: AbortSignal, run: (context: CallContext) => Promise<T>) =>
     withDeadline(until, callMs, (limited) => run({ signal: limited, connection: connection.settings, key }));
   const find = (until: AbortSignal) => inTime(until, (context) => source.find(post, context));
   const write = { step, log: transcript, resumed, patch: { agent_id: step.agent_id }, find };
-  /** An earlier write of the living comment may still arrive: it would replace the answer, or make a second comment. */
-  let isInDoubt = false as boolean;
-  const send = (until: AbortSignal) => {
-    if (!living) {
-      return writeOnce<PostedComment>(
-        () => find(until),
-        () => inTime(until, (context) => source.deliver(post, context)),
-        signal,
-        resumed,
-      );
-    }
-    const answer: LivingWrite = {
-      sql: deps.sql,
-      connection,
-      subject: execution.subject ?? "",
-      agentId: step.agent_id,
-      executionId: execution.id,
-      key,
-      content: () => post,
-      post,
-      isAnswer: true,
-      windowMs: limits.windowMs,
-      onLost: () => {
-        isInDoubt = true;
-      },
-    };
-    // `writeLiving` looks for earlier writes itself.
-    const deliver = async () => (await inTime(until, (context) => writeLiving(answer, context.signal))) ?? noComment;
-    return retryRemote(deliver, signal);
-  };
+  const deliver = (until: AbortSignal) => inTime(until, (context) => source.deliver(post, context));
+  // Looks for earlier writes itself.
+  const deliverLiving = async (until: AbortSignal) =>
+    (await inTime(until, (context) => writeLiving({ ...living, onLost }, context.signal))) ?? noComment;
+  const send = (until: AbortSignal): Promise<PostedComment> =>
+    step.is_living
+      ? retryRemote(() => deliverLiving(until), signal)
+      : writeOnce(
+          () => find(until),
+          () => deliver(until),
+          signal,
+          resumed,
+        );
   const target = connectionTarget(execution.source, connection.id, "write");
   try {
     const posted = await deps.breakers.guard(execution, target, signal, () => runWrite(write, limits, send));

@@ -3,7 +3,7 @@ import type { SubjectDetails } from "@signalbox/sdk";
 import type { Agent } from "../agents/queries.ts";
 import { connectionTarget } from "../breakers/breakers.ts";
 import { saveUses } from "../memory/use-queries.ts";
-import { yieldIfLong } from "../outbox/open.ts";
+import { yieldIfLong } from "../platform/next-turn.ts";
 import { Failure, maxRetryMs } from "../platform/retry.ts";
 import { posts } from "../platform/telemetry/metrics.ts";
 import { inSpan } from "../platform/telemetry/tracing.ts";

@@ -1,8 +1,8 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { EffectivePolicy } from "@signalbox/schema/policy";
 import { cutMarkdown } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import type { Report } from "../platform/log.ts";
+import { yieldIfLong } from "../platform/next-turn.ts";
 import { Failure } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { hostsIn } from "../plugins/settings-hosts.ts";
@@ -63,15 +63,6 @@ function reportSecrets(
 
 /** A text without any of these characters mentions no participant. */
 const mayMention = /@|\[~|accountid:/;
-/** A longer text is processed in several ticks of the event loop; characters. */
-const longText = 65_536;
-
-/** The same text; if it is long, in the next tick of the event loop. */
-export const yieldIfLong = async (text: string): Promise<string> => {
-  if (text.length > longText) await nextTurn();
-  return text;
-};
-
 /** Space for the marker in a comment, in characters. */
 const markerLength = 300;
 

@@ -7,3 +7,12 @@ const largeBytes = 1 << 20;
 export async function nextTurnIfLarge(bytes: number): Promise<void> {
   if (bytes > largeBytes) await nextTurn();
 }
+
+/** A longer text is processed in several turns of the event loop; characters. */
+const longText = 65_536;
+
+/** The same text; if it is long, in the next turn of the event loop. */
+export const yieldIfLong = async (text: string): Promise<string> => {
+  if (text.length > longText) await nextTurn();
+  return text;
+};

@@ -1,4 +1,4 @@
-import type { Policy, PolicyMember } from "@signalbox/schema/policy";
+import type { Policy, PolicyLevel, PolicyMember } from "@signalbox/schema/policy";
 import type { Config, Variable } from "../platform/config.ts";
 
 /** The variables that set members of the policy for the whole service. */
@@ -28,7 +28,7 @@ export const settingsPolicy = (config: Config): Policy =>
   );
 
 /** The place where a limit is set, in the words of a reason: `LOOP_MAX_HOPS in the settings`, `loop_max_hops of the project`. */
-export function limitName(member: PolicyMember, level: "settings" | "project" | "agent"): string {
+export function limitName(member: PolicyMember, level: PolicyLevel): string {
   if (level !== "settings") return `${member} in the policy of the ${level}`;
   const variable = (policyVariables as Partial<Record<PolicyMember, string>>)[member];
   return variable ? `${variable} in the settings` : `${member} by default`;
