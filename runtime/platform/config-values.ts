@@ -44,7 +44,18 @@ export const networks = list.refine(
   (networks) => networks.every((one) => isNetwork(one)),
   "must be a comma-separated list of networks such as 10.0.0.0/8 or fd00::/8",
 );
-export const address = z.url({ protocol: /^https?$/, error: "must be an http or https URL" });
+/** The base of requests: what follows a `#` would not be sent. */
+export const address = z
+  .url({ protocol: /^https?$/, error: "must be an http or https URL", abort: true })
+  .refine((url) => !url.includes("#"), "must be a URL without #");
+
+const sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
+export const databaseUrl = z
+  .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL", abort: true })
+  .refine(
+    (url) => new URL(url).searchParams.getAll("sslmode").every((mode) => sslModes.includes(mode)),
+    `sslmode must be ${sslModes.slice(0, -1).join(", ")} or ${sslModes.at(-1)}`,
+  );
 
 function isNetwork(text: string): boolean {
   try {

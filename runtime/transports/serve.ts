@@ -100,7 +100,7 @@ export async function serve(serveOptions: ServeOptions) {
     log,
     version,
     context: (request, actor) => new RequestContext({ sql, log }, request, actor),
-    maxBodyBytes: config.MAX_BODY_BYTES,
+    maxBodyBytes: largestOf(config, "MAX_BODY_BYTES"),
     budget,
     publicUrl,
     trustedProxies,
@@ -187,13 +187,17 @@ function mountDoors(app: OpenAPIHono, { config, receiver, tools, pluginRoutes, s
   const { authenticate, budget, publicUrl, json, trustedProxies, log } = options;
   mountMcp(app, tools, options);
   mountPluginRoutes(app, pluginRoutes, options);
-  const limits = { maxBytes: config.MAX_WEBHOOK_BYTES, maxUncheckedBytes: config.MAX_UNCHECKED_WEBHOOK_BYTES };
+  const limits = { maxBytes: largestOf(config, "MAX_WEBHOOK_BYTES"), maxUncheckedBytes: config.MAX_UNCHECKED_WEBHOOK_BYTES };
   mountWebhooks(app, receiver, { ...limits, budget, json, trustedProxies });
   mountDocs(app);
-  const bodies = { maxBytes: config.MAX_BODY_BYTES, budget };
+  const bodies = { maxBytes: options.maxBodyBytes, budget };
   mountSession(app, { sessions, authenticate, publicUrl, limits: bodies, version, seconds: sessions.seconds });
   mountConsole(app, { publicUrl, version, log });
 }
+
+/** A body that exceeds the budget of all bodies would be refused at every try, with the advice to send it again. */
+const largestOf = (config: Config, limit: "MAX_BODY_BYTES" | "MAX_WEBHOOK_BYTES"): number =>
+  Math.min(config[limit], config.MAX_INFLIGHT_BODY_BYTES);
 
 /** A body has 30 s, see `body.ts`. These limits also end a sender with slow headers, or with a slow body that was refused. */
 const timeouts = { headersTimeout: 20_000, requestTimeout: 40_000, connectionsCheckingInterval: 5_000 };

@@ -21,6 +21,9 @@ test("bad values stop the start, with one line for each, and secrets are not sho
     ALLOWED_HOSTS: "https://app.example.com",
     HOST: "127.0.0.1:8000",
     REDIS_URL: "redis://127.0.0.1/main",
+    DIRECT_DATABASE_URL: "postgres://user:hunter2@db/x?sslmode=maybe",
+    BETA_URL: "https://gitlab.example.com/#/projects",
+    PUBLIC_URL: "https://signalbox.example.com/?page=1",
     MODEL_PRICES: '{"gpt-4o": "cheap"}',
   });
   expect(code).toBe(1);
@@ -29,8 +32,10 @@ test("bad values stop the start, with one line for each, and secrets are not sho
   expect(lines.map((line) => line.split(":")[0]).sort()).toEqual([
     "ALLOWED_HOSTS",
     "API_KEYS",
+    "BETA_URL",
     "BUDGET_RUN_TOKENS",
     "DATABASE_URL",
+    "DIRECT_DATABASE_URL",
     "ENCRYPTION_KEY",
     "GRPC_PORT",
     "HOST",
@@ -39,6 +44,7 @@ test("bad values stop the start, with one line for each, and secrets are not sho
     "LLM_TIMEOUT_SECONDS",
     "MODEL_PRICES",
     "PORT",
+    "PUBLIC_URL",
     "REDIS_URL",
     "SIGNALBOX_ROLE",
     "TRACKER_UPDATES_ENABLED",

@@ -138,6 +138,12 @@ test("bodies in flight have a budget; beyond it the answer is 503, and aborted o
   expect(await Promise.race(sent.map(({ answer }) => answer))).toMatch(/^HTTP\/1.1 503 .*retry-after: 1/is);
   for (const { socket } of sent) socket.destroy();
   await eventually(async () => (await small.webhook(issueOpened())).status === 202);
+  // One that is larger than the budget would be refused each time that it is sent.
+  for (const path of ["/webhook/alpha", "/api/agents"]) {
+    const { socket, answer } = begin(small, path, { ...headers, "content-length": 1_000_001 });
+    expect(await answer).toMatch(/^HTTP\/1.1 413 .*larger than 1000000 bytes/is);
+    socket.destroy();
+  }
 });
 
 test("a body that does not arrive within 30 seconds is refused", { timeout: 90_000 }, async () => {

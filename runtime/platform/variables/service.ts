@@ -1,6 +1,16 @@
 import { isIP } from "node:net";
 import { z } from "zod";
-import { address, integer, isEncryptionKey, isTemplateValue, items, list, networks, yesNo } from "../config-values.ts";
+import {
+  address,
+  databaseUrl,
+  integer,
+  isEncryptionKey,
+  isTemplateValue,
+  items,
+  list,
+  networks,
+  yesNo,
+} from "../config-values.ts";
 import { logLevels } from "../log.ts";
 
 /** Addresses, storage, access and observability of the service. */
@@ -13,16 +23,15 @@ export const service = {
     .optional()
     .describe("Address to listen on. Default: 127.0.0.1 if there are no API keys when the service starts, otherwise 0.0.0.0."),
   PUBLIC_URL: address
+    .refine((url) => !url.includes("?"), "must be a URL without a query")
     .optional()
     .describe(
       "URL, including the path, at which browsers reach a service behind a reverse proxy. Default: the address of the request.",
     ),
-  DATABASE_URL: z
-    .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL" })
+  DATABASE_URL: databaseUrl
     .optional()
     .describe("URL of a PostgreSQL database, version 15 or newer with pgvector. Default: the embedded database in `DATA_DIR`."),
-  DIRECT_DATABASE_URL: z
-    .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL" })
+  DIRECT_DATABASE_URL: databaseUrl
     .optional()
     .describe(
       "URL of the same database without a pooler. Set it if `DATABASE_URL` points to a pooler in transaction mode, for example PgBouncer: migrations, locks and notifications need a session.",
