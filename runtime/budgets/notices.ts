@@ -1,11 +1,12 @@
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
+import { postponeRow } from "../platform/lease-queries.ts";
 import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Loop } from "../platform/loop.ts";
 import { writeOnce } from "../platform/remote-calls.ts";
 import type { Connections } from "../plugins/connections.ts";
-import { claimNotice, endNotice, insertNotice, type Notice, noticeRows } from "./queries.ts";
+import { claimNotice, insertNotice, type Notice, noticeRows } from "./queries.ts";
 
 /** An execution that is held. */
 interface HeldWork {
@@ -52,8 +53,8 @@ export function startNotices(options: NoticeOptions): Notices {
     leaseSeconds,
     sweepMs: 15_000,
     log,
-    claim: (lease) => claimNotice(sql, lease, leaseSeconds),
-    handle: (notice, leaseLost, stopSignal) => post(notice, AbortSignal.any([leaseLost, stopSignal]), options),
+    claim: claimNotice,
+    handle: (notice, signal) => post(notice, signal, options),
   });
   const notifyHeld = async (work: HeldWork, reason: string, until: string | null) => {
     const context = { execution_id: work.id, task_id: work.task_id, subject: work.subject, reason, held_until: until };
@@ -99,11 +100,11 @@ async function post(notice: Notice, signal: AbortSignal, options: NoticeOptions)
         notice.attempts > 1,
       );
     }
-    await endNotice(sql, notice, null);
+    await postponeRow(sql, noticeRows, notice, null);
   } catch (error) {
     log.warn("failed to post a notice", { subject: notice.subject, error });
     const again = notice.attempts < maxAttempts || signal.aborted;
-    await endNotice(sql, notice, again ? retryMs : null).catch((second) =>
+    await postponeRow(sql, noticeRows, notice, again ? retryMs : null).catch((second) =>
       log.warn("failed to postpone a notice", { error: second }),
     );
   }

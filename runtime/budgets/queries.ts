@@ -87,8 +87,3 @@ export async function claimNotice(sql: Sql, lease: string, leaseSeconds: number)
     from due where n.id = due.id returning n.*`;
   return row;
 }
-
-/** `delayMs`: time until the next try; `null`: no further try. */
-export const endNotice = (sql: Sql, { id, lease }: Pick<Notice, "id" | "lease">, delayMs: number | null): Promise<unknown> =>
-  sql`update issue_notices set due_at = now() + make_interval(secs => ${delayMs === null ? null : delayMs / 1000}::float8), lease = null, lease_expires_at = null
-    where id = ${id} and lease = ${lease}`;

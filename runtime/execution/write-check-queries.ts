@@ -62,12 +62,6 @@ export async function finishWriteCheck(sql: Sql, { step_id, lease }: ClaimedChec
   await sql`delete from write_checks where step_id = ${step_id} and lease = ${lease}`;
 }
 
-export async function postponeWriteCheck(sql: Sql, { step_id, lease }: ClaimedCheck, ms: number): Promise<void> {
-  await sql`
-    update write_checks set due_at = now() + make_interval(secs => ${ms / 1000}), lease = null, lease_expires_at = null
-    where step_id = ${step_id} and lease = ${lease}`;
-}
-
 /** A look has succeeded; the next one follows after `ms`. */
 export async function recordCheck(sql: Sql, { step_id, lease }: ClaimedCheck, ms: number): Promise<void> {
   await sql`

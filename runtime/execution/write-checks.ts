@@ -1,6 +1,7 @@
 import type { Sql } from "../platform/database/client.ts";
 import { messageOf } from "../platform/error-text.ts";
 import { newId } from "../platform/ids.ts";
+import { postponeRow } from "../platform/lease-queries.ts";
 import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Loop } from "../platform/loop.ts";
@@ -13,7 +14,6 @@ import {
   checkRows,
   claimWriteCheck,
   finishWriteCheck,
-  postponeWriteCheck,
   recordCheck,
   replaceOutput,
   type WriteCheck,
@@ -60,8 +60,8 @@ export function startWriteChecks(options: WriteCheckOptions): Loop {
     leaseSeconds,
     sweepMs,
     log,
-    claim: (lease) => claimWriteCheck(sql, lease, leaseSeconds),
-    handle: (check, leaseLost, stopSignal) => carryOut(check, AbortSignal.any([leaseLost, stopSignal]), options),
+    claim: claimWriteCheck,
+    handle: (check, signal) => carryOut(check, signal, options),
   });
 }
 
@@ -71,7 +71,7 @@ async function carryOut(check: WriteCheck, signal: AbortSignal, options: WriteCh
   try {
     if (check.unreadable !== undefined) throw new Error(check.unreadable);
     // An attempt is still running, and finds the first write itself.
-    if (check.state === "started" && check.attempts <= maxWaits) return await postponeWriteCheck(sql, check, retryMs);
+    if (check.state === "started" && check.attempts <= maxWaits) return await postponeRow(sql, checkRows, check, retryMs);
     const isCounted = await keepOldest(check, limitedSignal(checkMs), options);
     const isKnown = check.is_living
       ? (await correctAnswer(check, limitedSignal(livingCheckMs), options)) || isCounted
@@ -81,7 +81,7 @@ async function carryOut(check: WriteCheck, signal: AbortSignal, options: WriteCh
   } catch (error) {
     log.warn("failed to check for duplicate writes", { execution_id: check.execution_id, step: check.step_id, error });
     await (check.attempts < maxAttempts || signal.aborted
-      ? postponeWriteCheck(sql, check, signal.aborted ? 0 : retryMs)
+      ? postponeRow(sql, checkRows, check, signal.aborted ? 0 : retryMs)
       : abandon(check, error, options)
     ).catch((second) => log.warn("failed to postpone a check for duplicate writes", { error: second }));
   }

@@ -83,10 +83,6 @@ export async function claimJob(sql: Queryable, lease: string, leaseSeconds: numb
   return row;
 }
 
-/** Releases a job at a clean stop: another replica, or the next start, resumes it. */
-export const releaseJob = (sql: Queryable, { id, lease }: ClaimedJob): Promise<unknown> =>
-  sql`update ingestion_jobs set lease = null, lease_expires_at = null where id = ${id} and lease = ${lease}`;
-
 export interface JobChange {
   readonly pagesSeen?: number;
   readonly pagesChanged?: number;

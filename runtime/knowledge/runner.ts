@@ -3,6 +3,7 @@ import type { Bus } from "../platform/bus.ts";
 import { isUnavailable } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { storableText } from "../platform/json.ts";
+import { releaseRow } from "../platform/lease-queries.ts";
 import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
 import { toFailure } from "../platform/remote-calls.ts";
@@ -49,8 +50,8 @@ export function startSyncs(options: RunnerOptions): { stop(): Promise<void> } {
     sweepMs,
     log,
     ...(everyMinutes > 0 && { prepare: () => jobs.openDueJobs(sql, everyMinutes, newId) }),
-    claim: (lease) => jobs.claimJob(sql, lease, leaseSeconds),
-    handle: (job, leaseLost, stopSignal) => syncLeased(job, leaseLost, stopSignal, options),
+    claim: jobs.claimJob,
+    handle: (job, signal, leaseLost) => syncLeased(job, signal, leaseLost, options),
   });
   bus.on("knowledge", worker.wake);
   return worker;
@@ -58,19 +59,19 @@ export function startSyncs(options: RunnerOptions): { stop(): Promise<void> } {
 
 async function syncLeased(
   job: jobs.ClaimedJob,
+  signal: AbortSignal,
   leaseLost: AbortSignal,
-  stopSignal: AbortSignal,
   options: RunnerOptions,
 ): Promise<void> {
   const { sql } = options;
   const log = options.log.with({ knowledge_source_id: job.knowledge_source_id, job_id: job.id });
   try {
-    const note = await work(job, AbortSignal.any([stopSignal, leaseLost]), options);
+    const note = await work(job, signal, options);
     if (await jobs.succeedJob(sql, job, note)) log.info("knowledge source synced", { ...(note !== null && { note }) });
   } catch (error) {
     if (error instanceof LostJob) return log.warn(`sync stopped: ${error.message}`);
     if (leaseLost.aborted) return log.warn("sync stopped: this replica lost its lease on the job");
-    if (stopSignal.aborted) return void (await jobs.releaseJob(sql, job).catch(() => {}));
+    if (signal.aborted) return void (await releaseRow(sql, jobs.jobRows, job).catch(() => {}));
     await record(job, error, options).catch((second) => log.warn("failed to record the failure of a sync", { error: second }));
   }
 }

@@ -1,14 +1,17 @@
 import type { Fragment, Queryable } from "./database/client.ts";
 
 /** Rows of a table that represent work. Each is due at a time, and one replica at a time has its lease. */
-export interface LeasedRows {
+export interface LeasedRows<Key extends string = string> {
   readonly table: string;
-  readonly key: string;
+  readonly key: Key;
   /** Column with the time at which a row becomes due; null if it never does. */
   readonly dueColumn: string;
   /** SQL condition of the rows that represent work. Default: all. */
   readonly condition?: string;
 }
+
+/** A row that this replica has leased. */
+export type Leased<Key extends string> = { readonly lease: string } & Readonly<Record<Key, string | number>>;
 
 const isWork = (sql: Queryable, { dueColumn, condition = "true" }: LeasedRows): Fragment =>
   sql`${sql.unsafe(condition)} and ${sql(dueColumn)} is not null`;
@@ -32,15 +35,37 @@ export async function untilDue(sql: Queryable, rows: LeasedRows): Promise<number
   return row?.wait ?? null;
 }
 
-/** Renews the lease of the row with the key `id`. `false` if another replica has its lease, or the row was deleted. */
-export async function renewLease(
+/** Renews the lease of a row. `false` if another replica has its lease, or the row was deleted. */
+export async function renewLease<Key extends string>(
   sql: Queryable,
-  { table, key }: LeasedRows,
-  { id, lease }: { readonly id: string | number; readonly lease: string },
+  { table, key }: LeasedRows<Key>,
+  item: Leased<Key>,
   seconds: number,
 ): Promise<boolean> {
   const result = await sql`
     update ${sql(table)} set lease_expires_at = now() + make_interval(secs => ${seconds})
-    where ${sql(key)} = ${id} and lease = ${lease}`;
+    where ${sql(key as string)} = ${item[key]} and lease = ${item.lease}`;
   return result.count > 0;
+}
+
+/** Releases a row, which remains due. */
+export const releaseRow = <Key extends string>(
+  sql: Queryable,
+  { table, key }: LeasedRows<Key>,
+  item: Leased<Key>,
+): Promise<unknown> =>
+  sql`
+    update ${sql(table)} set lease = null, lease_expires_at = null where ${sql(key as string)} = ${item[key]} and lease = ${item.lease}`;
+
+/** Releases a row, to be claimed again after `ms`; `null`: never. */
+export async function postponeRow<Key extends string>(
+  sql: Queryable,
+  { table, key, dueColumn }: LeasedRows<Key>,
+  item: Leased<Key>,
+  ms: number | null,
+): Promise<void> {
+  await sql`
+    update ${sql(table)} set ${sql(dueColumn)} = now() + make_interval(secs => ${ms === null ? null : ms / 1000}::float8),
+      lease = null, lease_expires_at = null
+    where ${sql(key as string)} = ${item[key]} and lease = ${item.lease}`;
 }

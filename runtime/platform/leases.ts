@@ -1,16 +1,14 @@
 import type { Sql } from "./database/client.ts";
 import { newId } from "./ids.ts";
-import { type LeasedRows, renewLease, untilDue } from "./lease-queries.ts";
+import { type Leased, type LeasedRows, renewLease, untilDue } from "./lease-queries.ts";
 import type { Log } from "./log.ts";
 import { type Loop, startLoop } from "./loop.ts";
-
-type Leased<Key extends string> = { readonly lease: string } & Readonly<Record<Key, string | number>>;
 
 interface LeasedWork<Key extends string, Item extends Leased<Key>> {
   /** Name of an item in the log: `a poll`. */
   readonly name: string;
   readonly sql: Sql;
-  readonly rows: LeasedRows & { readonly key: Key };
+  readonly rows: LeasedRows<Key>;
   /** Number of items that one replica works on at the same time. */
   readonly concurrency: number;
   /** A replica that does not renew its lease for this long loses its item. */
@@ -21,9 +19,12 @@ interface LeasedWork<Key extends string, Item extends Leased<Key>> {
   /** Runs at every check, even while this replica has no free slot. */
   prepare?(): Promise<unknown>;
   /** Claims one item that is due and that no live replica has leased. */
-  claim(lease: string): Promise<Item | undefined>;
-  /** Never throws. `leaseLost`: this replica has lost the item; `stopSignal`: release it. */
-  handle(item: Item, leaseLost: AbortSignal, stopSignal: AbortSignal): Promise<void>;
+  claim(sql: Sql, lease: string, leaseSeconds: number): Promise<Item | undefined>;
+  /**
+   * Never throws. `signal`: aborted when this replica loses the item or stops. `leaseLost`: aborted when it loses the item; otherwise it
+   * releases the item at a stop.
+   */
+  handle(item: Item, signal: AbortSignal, leaseLost: AbortSignal): Promise<void>;
 }
 
 const minWaitMs = 50;
@@ -35,7 +36,7 @@ export function startLeasedWork<Key extends string, Item extends Leased<Key>>(wo
   const poll = async (stopSignal: AbortSignal) => {
     await work.prepare?.();
     if (leasedItems.size >= concurrency) return undefined;
-    const item = await work.claim(newId());
+    const item = await work.claim(sql, newId(), work.leaseSeconds);
     if (!item) return { pauseMs: Math.min(sweepMs, Math.max(minWaitMs, (await untilDue(sql, rows)) ?? sweepMs)) };
     const run = whileLeased(work, item, stopSignal).finally(() => {
       leasedItems.delete(run);
@@ -65,12 +66,12 @@ async function whileLeased<Key extends string, Item extends Leased<Key>>(
   const renewal = startLoop({
     everyMs: (leaseSeconds * 1000) / 3,
     run: async () => {
-      if (!(await renewLease(sql, rows, { id: item[rows.key], lease: item.lease }, leaseSeconds))) leaseLost.abort();
+      if (!(await renewLease(sql, rows, item, leaseSeconds))) leaseLost.abort();
     },
     onError: (error) => log.warn(`the lease of ${name} could not be renewed`, { error }),
   });
   try {
-    await handle(item, leaseLost.signal, stopSignal);
+    await handle(item, AbortSignal.any([leaseLost.signal, stopSignal]), leaseLost.signal);
   } finally {
     await renewal.stop();
   }

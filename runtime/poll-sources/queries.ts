@@ -88,10 +88,6 @@ export async function claimDue(sql: Queryable, lease: string, leaseSeconds: numb
   return row;
 }
 
-/** Releases a source without polling it, for a clean stop. It remains due. */
-export const releaseLease = (sql: Queryable, id: number, lease: string): Promise<unknown> =>
-  sql`update poll_sources set lease = null, lease_expires_at = null where id = ${id} and lease = ${lease}`;
-
 /** The result of a poll. */
 interface Outcome {
   /** The cursor; `undefined` leaves it unchanged. */

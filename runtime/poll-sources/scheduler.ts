@@ -1,10 +1,11 @@
 import { Problem } from "@signalbox/schema/problem";
 import { isUnavailable } from "../platform/database/client.ts";
+import { releaseRow } from "../platform/lease-queries.ts";
 import { startLeasedWork } from "../platform/leases.ts";
 import type { Log, Report } from "../platform/log.ts";
 import type { Loop } from "../platform/loop.ts";
 import { type PollDeps, pollOnce, refusePoll } from "./poll.ts";
-import { type ClaimedPollSource, claimDue, pollRows, releaseLease } from "./queries.ts";
+import { type ClaimedPollSource, claimDue, pollRows } from "./queries.ts";
 
 interface SchedulerOptions extends PollDeps {
   readonly log: Log;
@@ -26,25 +27,25 @@ export function startPolls(options: SchedulerOptions): Loop {
     concurrency,
     leaseSeconds,
     log,
-    claim: (lease) => claimDue(sql, lease, leaseSeconds),
-    handle: (source, leaseLost, stopSignal) => pollLeased(source, leaseLost, stopSignal, options),
+    claim: claimDue,
+    handle: (source, signal, leaseLost) => pollLeased(source, signal, leaseLost, options),
   });
 }
 
 async function pollLeased(
   pollSource: ClaimedPollSource,
+  signal: AbortSignal,
   leaseLost: AbortSignal,
-  stopSignal: AbortSignal,
   options: SchedulerOptions,
 ): Promise<void> {
   const { sql } = options;
   const log = options.log.with({ poll_source: pollSource.id, source: pollSource.source, project: pollSource.project_id });
   try {
-    const result = await pollOnce(pollSource, pollSource.lease, AbortSignal.any([stopSignal, leaseLost]), options);
+    const result = await pollOnce(pollSource, pollSource.lease, signal, options);
     if (result.fetched > 0) log.info("polled", { ...result });
   } catch (error) {
     if (leaseLost.aborted) return log.warn("poll aborted: another replica has the source, or it was deleted");
-    if (stopSignal.aborted) return void (await releaseLease(sql, pollSource.id, pollSource.lease).catch(() => {}));
+    if (signal.aborted) return void (await releaseRow(sql, pollRows, pollSource).catch(() => {}));
     await record(pollSource, error, options).catch((second) => log.warn("failed to record a failed poll", { error: second }));
   }
 }

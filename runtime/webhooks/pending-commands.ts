@@ -1,6 +1,7 @@
 import { abortable } from "../platform/abortable.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { messageOf } from "../platform/error-text.ts";
+import { postponeRow } from "../platform/lease-queries.ts";
 import { startLeasedWork } from "../platform/leases.ts";
 import type { Log } from "../platform/log.ts";
 import type { Loop } from "../platform/loop.ts";
@@ -9,7 +10,7 @@ import { subjectParts } from "../subject-names/subject-key.ts";
 import { type Effect, notCarriedOut, type RunCommand, stoppedByIdOnly } from "./command.ts";
 import { setReason } from "./ending-queries.ts";
 import { decideLate, lookUp, stopByName } from "./late-command.ts";
-import { claimPending, type PendingCommand, pendingRows, postponePending, takePending } from "./pending-queries.ts";
+import { claimPending, type PendingCommand, pendingRows, takePending } from "./pending-queries.ts";
 import { findName, type ReplyDeps, repliesTo } from "./replies.ts";
 
 interface PendingCommandsOptions extends ReplyDeps {
@@ -37,16 +38,15 @@ const maxAttempts = 6;
  */
 export function startPendingCommands(options: PendingCommandsOptions): Loop {
   const { sql, log } = options;
-  const leaseSeconds = Math.min(options.leaseSeconds, maxLeaseSeconds);
   return startLeasedWork({
     name: "a command that waits",
     sql,
     rows: pendingRows,
     concurrency,
-    leaseSeconds,
+    leaseSeconds: Math.min(options.leaseSeconds, maxLeaseSeconds),
     log,
-    claim: (lease) => claimPending(sql, lease, leaseSeconds),
-    handle: (pending, leaseLost, stopSignal) => decide(pending, AbortSignal.any([leaseLost, stopSignal]), options),
+    claim: claimPending,
+    handle: (pending, signal) => decide(pending, signal, options),
   });
 }
 
@@ -59,7 +59,7 @@ async function decide(pending: PendingCommand, signal: AbortSignal, options: Pen
   } catch (error) {
     if (!signal.aborted) log.warn("failed to run a command", { event_id, error });
     await (attempts < maxAttempts || signal.aborted
-      ? postponePending(sql, pending, signal.aborted ? 0 : attempts * retryMs)
+      ? postponeRow(sql, pendingRows, pending, signal.aborted ? 0 : attempts * retryMs)
       : abandon(sql, pending, messageOf(error))
     ).catch((second) => log.warn("failed to postpone a command", { event_id, error: second }));
   }

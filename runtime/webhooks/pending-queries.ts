@@ -52,17 +52,8 @@ export async function claimPending(sql: Sql, lease: string, leaseSeconds: number
   return { event_id, lease: own, attempts, command: { name, rest }, first, event: { id: event_id, ...event } };
 }
 
-type Claimed = Pick<PendingCommand, "event_id" | "lease">;
-
 /** Ends the wait. Returns `false` if another replica has the lease, or if the event was deleted. */
-export async function takePending(tx: Queryable, { event_id, lease }: Claimed): Promise<boolean> {
+export async function takePending(tx: Queryable, { event_id, lease }: PendingCommand): Promise<boolean> {
   const { count } = await tx`delete from pending_commands where event_id = ${event_id} and lease = ${lease}`;
   return count > 0;
-}
-
-/** Releases the command, to be claimed again after `ms`. */
-export async function postponePending(sql: Queryable, { event_id, lease }: Claimed, ms: number): Promise<void> {
-  await sql`
-    update pending_commands set due_at = now() + make_interval(secs => ${ms / 1000}), lease = null, lease_expires_at = null
-    where event_id = ${event_id} and lease = ${lease}`;
 }

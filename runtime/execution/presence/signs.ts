@@ -79,8 +79,8 @@ export function startPresence(options: PresenceOptions): Presence & Pick<Loop, "
     sweepMs,
     log,
     prepare: () => beginSignsOfConnected(sql, quietMs / 1000),
-    claim: (lease) => claimSign(sql, lease, signLeaseSeconds),
-    handle: (sign, leaseLost, stopSignal) => carryOut(sign, AbortSignal.any([leaseLost, stopSignal]), options),
+    claim: claimSign,
+    handle: (sign, signal) => carryOut(sign, signal, options),
   });
   bus.on("cancel", worker.wake);
   const begin = async (execution: ClaimedExecution) => {
