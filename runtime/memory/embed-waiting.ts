@@ -2,7 +2,7 @@ import type { MemoryStore, VectorSettings } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { Failure } from "../platform/retry.ts";
 import { embedChunks, listUnembeddedChunks } from "./chunk-queries.ts";
-import type { Embedder } from "./embedder.ts";
+import { batchSize, type Embedder, refusesText } from "./embedder.ts";
 
 /** Rows that wait for their vectors: those of a memory store, or document chunks. */
 export type EmbeddingSource = Pick<MemoryStore, "unembedded" | "embed">;
@@ -12,8 +12,6 @@ export const chunksToEmbed = (sql: Sql, vectors: VectorSettings): EmbeddingSourc
   embed: (entries) => embedChunks(sql, entries, vectors),
 });
 
-/** Texts embedded in one request. */
-export const batchSize = 64;
 const embedMs = 60_000;
 /** Wait before the next try, because the model or its proxy may have recovered by then. */
 const retryAfterMs = 600_000;
@@ -56,7 +54,7 @@ export async function embedBatch(
   /** If the model embeds a single word, it is available, and the text is the problem. */
   const blameText = async (error: unknown) => {
     if (!(error instanceof Failure)) throw error;
-    if (!isRefusal(error)) await embedder.embedAll(["hello"], signal);
+    if (!refusesText(error)) await embedder.embedAll(["hello"], signal);
   };
   try {
     await embed(rows);
@@ -73,5 +71,3 @@ export async function embedBatch(
   }
   return rows.length;
 }
-
-const isRefusal = ({ status }: Failure): boolean => [400, 413, 422].includes(status ?? 0);

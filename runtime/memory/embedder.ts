@@ -22,7 +22,8 @@ export interface Embedder {
 /** Maximum length of an embedded text, in characters; models truncate longer texts anyway. */
 const maxTextLength = 24_000;
 const minTextLength = 1_000;
-const batchSize = 64;
+/** Texts embedded in one request. */
+export const batchSize = 64;
 /** Maximum time that a creation waits for its vector, in milliseconds. */
 const embedWaitMs = 5_000;
 const queryMs = 10_000;
@@ -33,7 +34,7 @@ const keptQueries = 50;
 const never = new AbortController().signal;
 
 export const localEmbedder = (dimension: number): Embedder =>
-  createEmbedder(`${localModel}`, dimension, async (texts) => texts.map((text) => hashEmbedding(text, dimension)), true);
+  createEmbedder(localModel, dimension, async (texts) => texts.map((text) => hashEmbedding(text, dimension)), true);
 
 export function createEmbedder(model: string, dimension: number, embed: Embed, local = false): Embedder {
   let backoffUntil = 0;
@@ -80,6 +81,9 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
   };
 }
 
+/** Whether the model refuses the texts, so that the same request fails again. */
+export const refusesText = ({ status }: Failure): boolean => [400, 413, 422].includes(status ?? 0);
+
 /** Shortens a text that the model refuses until it is accepted, without failing the rest of its batch. */
 async function embedOrShorten(embed: Embed, texts: readonly string[], signal: AbortSignal): Promise<number[][]> {
   try {
@@ -88,7 +92,7 @@ async function embedOrShorten(embed: Embed, texts: readonly string[], signal: Ab
       signal,
     );
   } catch (error) {
-    if (!(error instanceof Failure) || ![400, 413, 422].includes(error.status ?? 0)) throw error;
+    if (!(error instanceof Failure) || !refusesText(error)) throw error;
     if (texts.length > 1) {
       const vectors: number[][] = [];
       for (const text of texts) vectors.push(...(await embedOrShorten(embed, [text], signal)));

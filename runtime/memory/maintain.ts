@@ -4,8 +4,8 @@ import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { type Loop, startLoop } from "../platform/loop.ts";
 import { Failure } from "../platform/retry.ts";
-import { batchSize, chunksToEmbed, embedBatch, PostponedTexts } from "./embed-waiting.ts";
-import type { Embedder } from "./embedder.ts";
+import { chunksToEmbed, embedBatch, PostponedTexts } from "./embed-waiting.ts";
+import { batchSize, type Embedder } from "./embedder.ts";
 import { dropLease, holdLease, sweepKeys } from "./queries.ts";
 import type { MemoryStores } from "./stores.ts";
 

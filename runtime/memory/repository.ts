@@ -169,7 +169,7 @@ async function keepIfConfirmed(store: NamedStore, key: string, confirmation: Pro
 }
 
 /**
- * Reserves a key. Throws `bad_request` if the agent or project does not exist, `conflict` if the key is taken, and `unavailable` if
+ * Reserves a key. Throws `bad_request` if the agent or project does not exist, `already_exists` if the key is taken, and `unavailable` if
  * its memory has not expired yet in a store that may be configured again. Takes over the key of a memory that no longer exists,
  * because its creation died or its store lost it.
  */
