@@ -8,7 +8,7 @@ export class Overflow {
   #stored = 0;
   #considered = 0;
   /** How often executions were stored that become due later, and for how many of these a look has found out when. */
-  #postponed = 0;
+  #delayed = 0;
   #seen = 0;
   /** When the next execution is due, by the last look; `performance.now()`. */
   #dueAt = Number.POSITIVE_INFINITY;
@@ -17,18 +17,18 @@ export class Overflow {
     this.#wakeOthers = wakeOthers;
   }
 
-  /** Executions were stored. `isPostponed`: they become due later. */
-  add(hasFreeSlots: boolean, isPostponed: boolean): void {
+  /** Executions were stored. `isDelayed`: they become due later. */
+  add(hasFreeSlots: boolean, isDelayed: boolean): void {
     if (!hasFreeSlots) this.#wakeOthers();
     else {
       this.#stored++;
-      if (isPostponed) this.#postponed++;
+      if (isDelayed) this.#delayed++;
     }
   }
 
   /** Looks for the milliseconds until the next execution is due. */
   async look(nextDue: () => Promise<number | null>): Promise<number | null> {
-    const before = this.#postponed;
+    const before = this.#delayed;
     const dueMs = await nextDue();
     this.#seen = before;
     this.#dueAt = dueMs === null ? Number.POSITIVE_INFINITY : performance.now() + dueMs;
@@ -40,7 +40,7 @@ export class Overflow {
    * then.
    */
   whileFull(): number {
-    const waitMs = this.#seen < this.#postponed ? 0 : this.#dueAt - performance.now();
+    const waitMs = this.#seen < this.#delayed ? 0 : this.#dueAt - performance.now();
     if (waitMs <= 0) this.#handOver();
     return Math.max(0, this.#dueAt - performance.now());
   }
@@ -48,7 +48,7 @@ export class Overflow {
   /** The others claim what is due, and look for themselves what is due next. */
   #handOver(): void {
     this.#considered = this.#stored;
-    this.#seen = this.#postponed;
+    this.#seen = this.#delayed;
     this.#dueAt = Number.POSITIVE_INFINITY;
     this.#wakeOthers();
   }

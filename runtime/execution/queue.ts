@@ -108,10 +108,10 @@ class ExecutionQueue {
     this.#claims?.wake();
   }
 
-  /** Claims executions that this replica has stored, now or when they are due (`isPostponed`), or lets others claim them. */
-  takeStored(newcomer?: Owners, isPostponed = false): void {
+  /** Claims executions that this replica has stored, now or when they are due (`isDelayed`), or lets others claim them. */
+  takeStored(newcomer?: Owners, isDelayed = false): void {
     if (newcomer) this.#share.makeRoomFor(newcomer);
-    this.#overflow.add(this.#hasFreeSlots(), isPostponed);
+    this.#overflow.add(this.#hasFreeSlots(), isDelayed);
     this.wake();
   }
 

@@ -28,7 +28,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
   const rules = await openMappingRules({ sql, bus, log, vault, evaluator, warn, alarm });
   shutdown.add(() => rules.close());
   const wake: DispatcherOptions["wake"] = queue
-    ? (newcomer, isPostponed) => queue.takeStored(newcomer, isPostponed)
+    ? (newcomer, isDelayed) => queue.takeStored(newcomer, isDelayed)
     : wakeOthersOf(core);
   const commands = openCommands(core, { connections, standings }, wake);
   const dispatcher = new Dispatcher({

@@ -28,7 +28,7 @@ export interface DispatcherOptions extends DecisionDeps {
    * Called after executions were stored or released, so that a worker claims them, or knows when their hold ends. `newcomer`: the
    * project and author of those that can run.
    */
-  readonly wake: (newcomer?: { source: string; project: string | null; author: string | null }, isPostponed?: boolean) => void;
+  readonly wake: (newcomer?: { source: string; project: string | null; author: string | null }, isDelayed?: boolean) => void;
   /** Called after an event was stored. */
   readonly stored: () => void;
   /** Called after executions were cancelled, to end those that are running. */
