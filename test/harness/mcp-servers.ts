@@ -31,8 +31,11 @@ export async function strangeServer(request: Request): Promise<Response> {
   if (request.method !== "POST") return new Response(null, { status: 405 });
   const message = (await request.json()) as { id?: number; method: string; params?: { name?: string } };
   if (message.id === undefined) return new Response(null, { status: 202 });
-  if (path === "/refusing") return Response.json({ jsonrpc: "2.0", id: message.id, error: { code: -32603, message: "bad" } });
+  const refuse = (text: string) => Response.json({ jsonrpc: "2.0", id: message.id, error: { code: -32603, message: text } });
+  if (path === "/refusing") return refuse("bad");
+  if (path === "/unstorable") return refuse("bad \0 \ud800");
   const answer = (result: unknown) => Response.json({ jsonrpc: "2.0", id: message.id, result });
+  if (path === "/without-result") return answer(null);
   if (message.method === "initialize")
     return answer({ protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "strange", version: "1" } });
   if (message.method === "tools/call")

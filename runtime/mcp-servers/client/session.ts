@@ -125,7 +125,9 @@ const localCodes = [-32000, -32001];
 
 /** What the server did, or what failed; starts with a verb. */
 function reason(error: unknown): string {
-  const code = (error as { code?: unknown } | null)?.code;
+  const { code, issues } = (error ?? {}) as { code?: unknown; issues?: unknown };
+  // The package's check of a message lists what it expected, for developers.
+  if (Array.isArray(issues)) return "sent a message that is not valid in MCP";
   const message = messageOf(innermost(error));
   const text = message.replace(/^(Streamable HTTP error|MCP error -?\d+): (Error POSTing to endpoint: )?/, "") || "no message";
   if (typeof code !== "number" || localCodes.includes(code)) return `failed: ${text}`;
