@@ -1,6 +1,6 @@
 import { events } from "@signalbox/schema/bulk";
 import { Problem, problem } from "@signalbox/schema/problem";
-import { confirmationOf, countFirst } from "../platform/confirmation.ts";
+import { previewOrChange } from "../platform/confirmation.ts";
 import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
 import { findMeant } from "../subject-names/queries.ts";
 import type { Receiver } from "../webhooks/receive.ts";
@@ -22,17 +22,16 @@ export const bulkOfEvents = (receiver: Receiver, sources: () => Iterable<string>
     const request = { action, filter, replay };
     const { subject, ...rest } = filter;
     const subjects = subject === undefined ? undefined : await findMeant(sql, subject, sources());
-    const upToId = (upTo: string) => ({ filter: { ...rest, subjects }, upTo });
-    const { count, upTo, token } = await countFirst({ request, confirm, expect, max, noun: "events" }, (id) =>
-      countReplayable(sql, upToId(id), max),
+    const outcome = await previewOrChange(
+      { request, confirm, expect, max, noun: "events" },
+      {
+        select: (upTo): Replayable => ({ filter: { ...rest, subjects }, upTo }),
+        count: (selection) => countReplayable(sql, selection, max),
+        samples: (selection) => sampleReplayable(sql, selection, samples),
+        change: (selection, token) => replayAll(selection, { replay, token }, receiver, context),
+      },
     );
-    const selection = upToId(upTo);
-    const answer = { action, filter, count, samples: await sampleReplayable(sql, selection, samples) };
-    if (token === null) {
-      const nothing = { changed: 0, skipped: 0, first_error: null };
-      return { ...answer, ...nothing, confirm: confirmationOf(request, { count, upTo }) };
-    }
-    return { ...answer, ...(await replayAll(selection, { replay, token }, receiver, context)), confirm: null };
+    return { action, filter, ...outcome };
   });
 
 async function replayAll(

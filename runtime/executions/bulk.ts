@@ -3,7 +3,7 @@ import type { Input, Output } from "@signalbox/schema/operation";
 import { Problem } from "@signalbox/schema/problem";
 import { recordDecision } from "../audit/record-decision.ts";
 import type { Bus } from "../platform/bus.ts";
-import { confirmationOf, countFirst } from "../platform/confirmation.ts";
+import { previewOrChange } from "../platform/confirmation.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
 import { findMeant } from "../subject-names/queries.ts";
@@ -27,22 +27,19 @@ const firstId = "00000000-0000-0000-0000-000000000000";
 export const bulkOfExecutions = (bus: Bus, sources: () => Iterable<string>): BoundOperation =>
   handle(executions, async (request, context) => {
     const { action, filter, reason, expect, confirm } = request;
-    const confirmedRequest = { action, filter, reason };
     const { sql } = context;
     const { subject, ...rest } = filter;
     const subjects = subject === undefined ? undefined : await findMeant(sql, subject, sources());
-    const upToId = (upTo: string): BulkSelection => ({ action, filter: { ...rest, subjects }, upTo });
-    const { count, upTo, token } = await countFirst(
-      { request: confirmedRequest, confirm, expect, max, noun: "executions" },
-      (id) => countSelected(sql, upToId(id), max),
+    const outcome = await previewOrChange(
+      { request: { action, filter, reason }, confirm, expect, max, noun: "executions" },
+      {
+        select: (upTo): BulkSelection => ({ action, filter: { ...rest, subjects }, upTo }),
+        count: (selection) => countSelected(sql, selection, max),
+        samples: (selection) => sampleSelected(sql, selection, samples),
+        change: (selection) => changeAll(selection, request, bus, context),
+      },
     );
-    const selection = upToId(upTo);
-    const answer = { action, filter, count, samples: await sampleSelected(sql, selection, samples) };
-    if (token === null) {
-      const nothing = { changed: 0, skipped: 0, first_error: null };
-      return { ...answer, ...nothing, confirm: confirmationOf(confirmedRequest, { count, upTo }) };
-    }
-    return { ...answer, ...(await changeAll(selection, request, bus, context)), confirm: null };
+    return { action, filter, ...outcome };
   });
 
 type ChangeTotals = Pick<Answer, "changed" | "skipped" | "first_error">;

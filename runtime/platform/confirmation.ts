@@ -12,7 +12,7 @@ interface ConfirmedPreview {
 }
 
 /** The value for `confirm` that a preview returns. It is valid for the same request and the same count only. */
-export const confirmationOf = (request: unknown, { count, upTo }: Omit<ConfirmedPreview, "token">): string =>
+const confirmationOf = (request: unknown, { count, upTo }: Omit<ConfirmedPreview, "token">): string =>
   `${count}.${upTo}.${createHash("sha256")
     .update(JSON.stringify([request, count, upTo]))
     .digest("base64url")
@@ -28,7 +28,7 @@ function readConfirmation(request: unknown, token: string): ConfirmedPreview {
   return { ...preview, token };
 }
 
-interface CountRequest {
+interface BulkRequest {
   /** The request that the confirmation must match: action, filter and everything else that affects the result. */
   readonly request: unknown;
   /** The token of an earlier preview; `undefined` requests a preview. */
@@ -41,20 +41,38 @@ interface CountRequest {
   readonly noun: string;
 }
 
+interface BulkTotals {
+  readonly changed: number;
+  readonly skipped: number;
+  readonly first_error: string | null;
+}
+
+interface BulkWork<Selection, Sample> {
+  /** Selects the items up to this id. */
+  readonly select: (upTo: string) => Selection;
+  readonly count: (selection: Selection) => Promise<number>;
+  readonly samples: (selection: Selection) => Promise<Sample[]>;
+  /** Changes the items. `token`: identifies the confirmed preview. */
+  readonly change: (selection: Selection, token: string) => Promise<BulkTotals>;
+}
+
 /**
- * Counts the items up to an id: a new id for a preview, the id of the preview for its confirmation (`token`, else `null`).
- * Throws if there are too many items, more than the preview showed, or not as many as expected.
+ * Previews a change of many items: those up to a new id. With the confirmation of a preview, changes the items up to the id of the
+ * preview. Throws if there are too many items, more than the preview showed, or not as many as expected.
  */
-export async function countFirst(
-  { request, confirm, expect, max, noun }: CountRequest,
-  countUpTo: (id: string) => Promise<number>,
+export async function previewOrChange<Selection, Sample>(
+  { request, confirm, expect, max, noun }: BulkRequest,
+  work: BulkWork<Selection, Sample>,
 ) {
   const preview = confirm === undefined ? null : readConfirmation(request, confirm);
   const upTo = preview?.upTo ?? newId();
-  const count = await countUpTo(upTo);
+  const selection = work.select(upTo);
+  const count = await work.count(selection);
   if (count > max) throw fieldProblem("filter", `matches more than ${max} ${noun}; narrow it, for example with from and to`);
   requireCount(count, preview?.count ?? null, expect);
-  return { count, upTo, token: preview?.token ?? null };
+  const shown = { count, samples: await work.samples(selection) };
+  if (preview) return { ...shown, ...(await work.change(selection, preview.token)), confirm: null };
+  return { ...shown, changed: 0, skipped: 0, first_error: null, confirm: confirmationOf(request, { count, upTo }) };
 }
 
 /** Refuses if there are now more items than shown, or a different number than the caller expects. */
