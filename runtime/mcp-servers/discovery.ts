@@ -35,7 +35,7 @@ interface DiscoveryOptions {
   readonly fetch: typeof globalThis.fetch;
   /** Deadline of one discovery, milliseconds. */
   readonly timeoutMs?: number;
-  /** Maximum age of a discovery, and delay before a failed one is retried, milliseconds. */
+  /** Maximum age of a discovery, and delay before a failed one is retried. */
   readonly freshSeconds?: number;
   readonly retrySeconds?: number;
 }

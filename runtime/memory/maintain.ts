@@ -1,12 +1,13 @@
 import type { VectorSettings } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
+import { dropLease, holdLease } from "../platform/lease-queries.ts";
 import type { Log } from "../platform/log.ts";
 import { type Loop, startLoop } from "../platform/loop.ts";
 import { Failure } from "../platform/retry.ts";
 import { chunksToEmbed, embedBatch, PostponedTexts } from "./embed-waiting.ts";
 import { batchSize, type Embedder } from "./embedder.ts";
-import { dropLease, holdLease, sweepKeys } from "./queries.ts";
+import { sweepKeys } from "./queries.ts";
 import type { MemoryStores } from "./stores.ts";
 
 interface MaintainDeps {
@@ -19,7 +20,6 @@ interface MaintainDeps {
 }
 
 const everyMs = 5_000;
-const lease = "maintenance";
 /** Lease renewed while a batch is embedded; after a crash another replica takes over when it expires. */
 const leaseSeconds = 10;
 const renewMs = 3_000;
@@ -29,7 +29,7 @@ export function startMaintenance(deps: MaintainDeps): Loop {
   const { sql, log, intervalMs = everyMs } = deps;
   const holder = newId();
   const postponedTexts = new PostponedTexts();
-  const hold = () => holdLease(sql, lease, holder, leaseSeconds);
+  const hold = () => holdLease(sql, "maintenance", holder, leaseSeconds);
   const run = async (stopSignal: AbortSignal) => {
     if (!(await hold())) return undefined;
     const renewal = startLoop({ everyMs: renewMs, run: async () => void (await hold()), onError: () => {} });
@@ -47,7 +47,7 @@ export function startMaintenance(deps: MaintainDeps): Loop {
     wake: loop.wake,
     stop: async () => {
       await loop.stop();
-      await dropLease(sql, lease, holder).catch(() => {});
+      await dropLease(sql, "maintenance", holder).catch(() => {});
     },
   };
 }

@@ -193,18 +193,6 @@ export const replaceModel = (sql: Sql, model: string, dimension: number): Promis
     return true;
   });
 
-/** Takes or renews a lease; `false` while another replica holds it. */
-export async function holdLease(sql: Queryable, name: string, holder: string, seconds: number): Promise<boolean> {
-  const rows = await sql`
-    insert into memory_leases (name, holder, expires_at) values (${name}, ${holder}, now() + make_interval(secs => ${seconds}))
-    on conflict (name) do update set holder = excluded.holder, expires_at = excluded.expires_at
-    where memory_leases.holder = ${holder} or memory_leases.expires_at <= now() returning name`;
-  return rows.length > 0;
-}
-
-export const dropLease = async (sql: Queryable, name: string, holder: string): Promise<void> =>
-  void (await sql`delete from memory_leases where name = ${name} and holder = ${holder}`);
-
 /** A page of the keys in use, sorted, with their remaining lifetimes. */
 export const listKeys = (
   sql: Queryable,

@@ -69,3 +69,18 @@ export async function postponeRow<Key extends string>(
       lease = null, lease_expires_at = null
     where ${sql(key as string)} = ${item[key]} and lease = ${item.lease}`;
 }
+
+/** Work of which one replica at a time does all. */
+type SoleWork = "maintenance" | "retention";
+
+/** Takes or renews the lease for a work; `false` while another replica has it. */
+export async function holdLease(sql: Queryable, work: SoleWork, holder: string, seconds: number): Promise<boolean> {
+  const rows = await sql`
+    insert into memory_leases (name, holder, expires_at) values (${work}, ${holder}, now() + make_interval(secs => ${seconds}))
+    on conflict (name) do update set holder = excluded.holder, expires_at = excluded.expires_at
+    where memory_leases.holder = ${holder} or memory_leases.expires_at <= now() returning name`;
+  return rows.length > 0;
+}
+
+export const dropLease = async (sql: Queryable, work: SoleWork, holder: string): Promise<void> =>
+  void (await sql`delete from memory_leases where name = ${work} and holder = ${holder}`);

@@ -7,15 +7,6 @@ export interface Portion {
   readonly changed: number;
 }
 
-/** Takes or renews the lease for removing; `false` while another replica has it. */
-export async function holdRetention(sql: Queryable, holder: string, seconds: number): Promise<boolean> {
-  const rows = await sql`
-    insert into memory_leases (name, holder, expires_at) values ('retention', ${holder}, now() + make_interval(secs => ${seconds}))
-    on conflict (name) do update set holder = excluded.holder, expires_at = excluded.expires_at
-    where memory_leases.holder = ${holder} or memory_leases.expires_at <= now() returning name`;
-  return rows.length > 0;
-}
-
 const first = "00000000-0000-0000-0000-000000000000";
 const isOpen = (sql: Queryable) => sql`state not in ('succeeded', 'failed', 'cancelled')`;
 

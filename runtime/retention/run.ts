@@ -1,12 +1,12 @@
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
+import { holdLease } from "../platform/lease-queries.ts";
 import type { Log } from "../platform/log.ts";
 import { startLoop } from "../platform/loop.ts";
 import { sleep } from "../platform/retry.ts";
 import { daysToSum, sumDay } from "../usage/queries.ts";
 import { forgetCancelled } from "./erase-queries.ts";
 import {
-  holdRetention,
   type Portion,
   removeAttempts,
   removeAuditEntries,
@@ -48,7 +48,7 @@ export function startRetention(options: RetentionOptions): Retention {
   const holder = newId();
   let last: { at: string; error: string | null } | null = null;
   const run = async (stopSignal: AbortSignal) => {
-    if (!(await holdRetention(sql, holder, leaseSeconds))) return;
+    if (!(await holdLease(sql, "retention", holder, leaseSeconds))) return;
     const removed = await pass(options, holder, stopSignal);
     last = { at: new Date().toISOString(), error: null };
     if (Object.values(removed).some((count) => count > 0)) log.info("retention removed expired data", removed);
@@ -105,6 +105,6 @@ async function inPortions(
     if (portion.last === null) return changed;
     after = portion.last;
     await sleep(Math.max(pauseMs, performance.now() - startedAt), signal);
-    if (!(await holdRetention(sql, holder, leaseSeconds))) throw new Error("another replica took over retention");
+    if (!(await holdLease(sql, "retention", holder, leaseSeconds))) throw new Error("another replica took over retention");
   }
 }

@@ -37,6 +37,15 @@ const sweepMs = 60_000;
 /** Age of findings of a check that could not be made. */
 const brokenAt = -Number.MAX_VALUE;
 
+const unfinished = (name: string): Check => ({
+  name,
+  state: "unknown",
+  since: new Date().toISOString(),
+  message: "the check has not finished yet",
+  next_try_at: null,
+  connection: null,
+});
+
 interface ProbeState {
   findings: readonly Check[];
   checkedAt: number;
@@ -46,13 +55,11 @@ interface ProbeState {
 
 /** Caches the findings of the probes, so that reading them is fast, and since when each check has its state. */
 export class Board {
-  readonly #probes: readonly Probe[];
   readonly #states = new Map<Probe, ProbeState>();
   readonly #stop = new AbortController();
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(probes: readonly Probe[]) {
-    this.#probes = probes;
     for (const probe of probes)
       this.#states.set(probe, { findings: [], checkedAt: Number.NEGATIVE_INFINITY, currentCheck: null });
     this.#timer = setInterval(() => this.#renew(), sweepMs);
@@ -69,23 +76,14 @@ export class Board {
   async read(): Promise<Check[]> {
     const late = this.#renew();
     if (late.length > 0) await raceTimeout(Promise.all(late), waitMs, null);
-    return this.#probes.flatMap((probe) => {
-      const findings = this.#states.get(probe)?.findings ?? [];
-      return findings.length > 0 ? findings : this.#missing(probe);
-    });
-  }
-
-  #missing({ name }: Probe): Check[] {
-    const { checkedAt } = this.#states.get(this.#probes.find((one) => one.name === name) as Probe) as ProbeState;
-    if (checkedAt !== Number.NEGATIVE_INFINITY) return [];
-    const since = new Date().toISOString();
-    return [{ name, state: "unknown", since, message: "the check has not finished yet", next_try_at: null, connection: null }];
+    return [...this.#states].flatMap(([{ name }, { findings, checkedAt }]) =>
+      checkedAt === Number.NEGATIVE_INFINITY ? [unfinished(name)] : findings,
+    );
   }
 
   /** Starts the probes whose findings are old; returns those that a reader should wait for. */
   #renew(): Promise<void>[] {
-    return this.#probes.flatMap((probe) => {
-      const probeState = this.#states.get(probe) as ProbeState;
+    return [...this.#states].flatMap(([probe, probeState]) => {
       const age = performance.now() - probeState.checkedAt;
       if (age > probe.everyMs) probeState.currentCheck ??= this.#run(probe, probeState);
       return probeState.currentCheck && age > 2 * probe.everyMs ? [probeState.currentCheck] : [];
