@@ -45,20 +45,21 @@ export async function openVectors(
     { version: string }[]
   >`select extversion as version from pg_extension where extname = 'vector'`;
   const version = row?.version ?? "0";
-  const known = at(version, 0, 7) && options.dimension > maxVectorDimension ? "halfvec" : "vector";
-  const indexable = options.dimension <= (known === "halfvec" ? maxHalfvecDimension : maxVectorDimension);
-  const iterative = at(version, 0, 8);
+  /** The type without its dimension. */
+  const base = isAtLeast(version, 0, 7) && options.dimension > maxVectorDimension ? "halfvec" : "vector";
+  const indexable = options.dimension <= (base === "halfvec" ? maxHalfvecDimension : maxVectorDimension);
+  const iterative = isAtLeast(version, 0, 8);
   if (!iterative) log.warn("pgvector is older than 0.8: searches with a filter may miss results; upgrade it", { version });
   if (!indexable)
     log.warn("vectors have too many dimensions for an index: every search compares all of them", {
       dimension: options.dimension,
       version,
     });
-  const type = `${known}(${options.dimension})`;
+  const type = `${base}(${options.dimension})`;
   const kind = indexable ? options.index : null;
   const prepare = () =>
     underAdvisoryLock(database, lockKeys.vectors, (sql) =>
-      prepareTables(sql, database.kind, tables, { ...options, kind, known, type }, log),
+      prepareTables(sql, database.kind, tables, { ...options, kind, base, type }, log),
     );
   await prepare();
   const { dimension, metric, model, probes } = options;
@@ -66,12 +67,12 @@ export async function openVectors(
   return { dimension, metric, model, type, operator: operators[metric], nearest, prepare };
 }
 
-const at = (version: string, major: number, minor: number): boolean => {
+const isAtLeast = (version: string, major: number, minor: number): boolean => {
   const [a = 0, b = 0] = version.split(".").map(Number);
   return a > major || (a === major && b >= minor);
 };
 
-type Prepared = VectorOptions & { kind: "hnsw" | "ivfflat" | null; known: "vector" | "halfvec"; type: string };
+type Prepared = VectorOptions & { kind: "hnsw" | "ivfflat" | null; base: "vector" | "halfvec"; type: string };
 
 async function prepareTables(sql: Queryable, database: Database["kind"], tables: readonly string[], want: Prepared, log: Log) {
   for (const table of tables) {
@@ -95,7 +96,7 @@ async function prepareTables(sql: Queryable, database: Database["kind"], tables:
   }
 }
 
-/** Up to a million. */
+/** The number of rows with a vector, counted up to a million. */
 async function countVectors(sql: Queryable, table: string): Promise<number> {
   const [count] = await sql<
     [{ rows: number }]
@@ -108,6 +109,6 @@ function createIndex(name: string, table: string, rows: number, database: Databa
   const concurrently = database === "postgres" ? "concurrently" : "";
   const lists = Math.ceil(Math.max(rows / 1000, 10));
   const settings = want.kind === "ivfflat" ? `lists = ${lists}` : `ef_construction = ${efConstruction[database]}`;
-  const operators = `${want.known}_${want.metric}_ops`;
+  const operators = `${want.base}_${want.metric}_ops`;
   return `create index ${concurrently} if not exists ${name} on ${table} using ${want.kind} (embedding ${operators}) with (${settings})`;
 }
