@@ -28,7 +28,7 @@ test("an open stream looks for its session in the database every ten seconds, an
     await run();
     return statements - before;
   };
-  const check = () => sessions.find(token, true);
+  const check = () => sessions.find(token, { isRepeated: true });
   expect([await check(), await during(check), await during(() => sessions.find(token))]).toEqual([actor, 0, 1]);
 
   isRevoked = true;
@@ -37,14 +37,14 @@ test("an open stream looks for its session in the database every ten seconds, an
   await door.sql`delete from console_sessions`;
   expect([await check(), await sessions.find(token)]).toEqual([actor, undefined]);
   const other = await create();
-  expect(await sessions.find(other, true)).toEqual(actor);
+  expect(await sessions.find(other, { isRepeated: true })).toEqual(actor);
   clock.mockReturnValue(now + 9_000);
   await door.sql`delete from console_sessions`;
-  expect(await sessions.find(other, true)).toEqual(actor);
+  expect(await sessions.find(other, { isRepeated: true })).toEqual(actor);
   clock.mockReturnValue(now + 10_001);
-  expect(await sessions.find(other, true)).toBeUndefined();
+  expect(await sessions.find(other, { isRepeated: true })).toBeUndefined();
   const ended = await create();
-  expect(await sessions.find(ended, true)).toEqual(actor);
+  expect(await sessions.find(ended, { isRepeated: true })).toEqual(actor);
   await sessions.end(ended);
-  expect(await sessions.find(ended, true)).toBeUndefined();
+  expect(await sessions.find(ended, { isRepeated: true })).toBeUndefined();
 });

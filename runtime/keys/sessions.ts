@@ -6,17 +6,20 @@ import type { Keyring } from "./keyring.ts";
 import { deleteSession, findSession, insertSession } from "./queries.ts";
 
 /** Logins of the console: a random token in a cookie, which is valid as long as the API key of the login. */
-interface Sessions {
+export interface Sessions {
   /** `undefined` if the key is not valid. */
   create(key: string): Promise<NewSession | undefined>;
-  /**
-   * `isRepeated`: an open stream checks its session again, so it is enough that the session was found some seconds ago. `lenient`: while
-   * the database is unavailable, it is enough that this replica found it before, for requests that only read.
-   */
-  find(token: string, isRepeated?: boolean, lenient?: boolean): Promise<Actor | undefined>;
+  find(token: string, use?: SessionUse): Promise<Actor | undefined>;
   end(token: string): Promise<void>;
   /** How long a session lasts. */
   readonly seconds: number;
+}
+
+interface SessionUse {
+  /** An open stream checks its session again, so it is enough that the session was found some seconds ago. */
+  readonly isRepeated?: boolean | undefined;
+  /** While the database is unavailable, it is enough that this replica found the session before, for requests that only read. */
+  readonly lenient?: boolean;
 }
 
 interface NewSession {
@@ -49,7 +52,7 @@ export function openSessions(sql: Sql, keyring: Pick<Keyring, "find" | "findByHa
       await insertSession(sql, { token_hash: hashOf(token), key_hash: hashOf(key), expires_at });
       return { token, actor };
     },
-    async find(token, isRepeated = false, lenient = false) {
+    async find(token, { isRepeated = false, lenient = false } = {}) {
       const hash = hashOf(token);
       const id = hash.toString("hex");
       const last = known.get(id);

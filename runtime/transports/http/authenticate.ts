@@ -1,5 +1,7 @@
 import type { Scope } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
+import type { Keyring } from "../../keys/keyring.ts";
+import type { Sessions } from "../../keys/sessions.ts";
 import type { Report } from "../../platform/log.ts";
 import type { Actor } from "../../platform/operation.ts";
 
@@ -18,16 +20,6 @@ export interface Proof {
 
 export type Authenticate = (proof: Proof, scope: Scope) => Promise<Actor>;
 
-interface Keys {
-  /** Whether no key has ever existed. `lenient`: use the last known state while the database is unavailable. */
-  isOpen(lenient?: boolean): Promise<boolean>;
-  find(key: string, lenient?: boolean): Promise<Actor | undefined>;
-}
-
-interface FindSession {
-  find(token: string, isRepeated?: boolean, lenient?: boolean): Promise<Actor | undefined>;
-}
-
 export const anonymous: Actor = { kind: "anonymous", name: "anonymous", scopes: ["agent", "read", "write", "admin"] };
 /** A caller without a key, for an operation that accepts other credentials. */
 const withoutKey: Actor = { kind: "anonymous", name: "unproven", scopes: [] };
@@ -43,7 +35,11 @@ const hintOf = (key: string): string | null => (key.startsWith("sbx_") ? `${key.
  * Authenticates a request and checks its scope. While there are no keys, every caller has full access. An operation with the
  * scope `agent` checks the caller itself.
  */
-export function createAuthenticate(keys: Keys, sessions?: FindSession, warn?: Report): Authenticate {
+export function createAuthenticate(
+  keys: Pick<Keyring, "isOpen" | "find">,
+  sessions?: Pick<Sessions, "find">,
+  warn?: Report,
+): Authenticate {
   const report = (reason: string, { address }: Proof, key: string | null = null) =>
     warn?.("a request was refused", { reason, key, address: address?.() ?? null });
   return async (proof, scope) => {
@@ -51,7 +47,7 @@ export function createAuthenticate(keys: Keys, sessions?: FindSession, warn?: Re
     if (scope === "open" || (await keys.isOpen(scope === "read"))) return anonymous;
     if (scope === "agent" && authorization === undefined) return withoutKey;
     if (authorization === undefined && session !== undefined) {
-      const actor = await sessions?.find(session, proof.isRepeated, scope === "read");
+      const actor = await sessions?.find(session, { isRepeated: proof.isRepeated, lenient: scope === "read" });
       if (!actor) {
         report(ended, proof);
         throw problem("unauthenticated", ended);
