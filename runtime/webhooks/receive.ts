@@ -27,7 +27,7 @@ import type { DeliveryContext, Entry, Origin, ReceivedWebhook } from "./received
 import type { Refusals } from "./refusals.ts";
 import { replayScopes } from "./replay-scope.ts";
 import { repliesTo } from "./replies.ts";
-import { extensionHeaders, type RecordedHeaders, recordReads, withoutSecrets } from "./stored-headers.ts";
+import { extensionHeaders, recordReads, withoutSecrets } from "./stored-headers.ts";
 
 interface ReceiverOptions {
   readonly connections: Pick<Connections, "bySlug" | "environment">;
@@ -147,29 +147,25 @@ export class Receiver {
     const { slug } = entry;
     const { headers, body } = request;
     const scopes = deferred?.scopes ?? (await this.#scopesOf(entry, request));
-    const recorded = recordReads(headers);
-    const seenHeaders = entry.kind === "connection" && entry.connection.source.sandboxed ? headers : recorded.headers;
+    const { given, used } = headersFor(entry, headers);
     const last = deferred?.last ?? false;
     const parsed =
       entry.kind === "path"
         ? await parseByPath(entry.rules, body, this.#options)
-        : await parseBySource(entry.connection, { headers: seenHeaders, payload }, { ...this.#options, last });
+        : await parseBySource(entry.connection, { headers: given, payload }, { ...this.#options, last });
     const { source, event } = parsed;
-    const all = rules.rulesFor(source, event.event_name, event.action);
+    const allRules = rules.rulesFor(source, event.event_name, event.action);
     const eventRules = deferred
-      ? all.filter(({ id, check }) => check === null || deferred.proven.includes(id))
-      : this.#authenticated(all, slug, request);
-    const unauthenticated = eventRules.length === 0 && all.length > 0;
+      ? allRules.filter(({ id, check }) => check === null || deferred.proven.includes(id))
+      : this.#authenticated(allRules, slug, request);
+    const unauthenticated = eventRules.length === 0 && allRules.length > 0;
     return dispatcher.accept({
       ...parsed,
       slug,
       payload,
       viaPath: entry.kind === "path",
       accounts: event.actor === null ? [] : await accounts.ofSource(source),
-      headers: withoutSecrets(
-        storedHeaders(entry, headers, recorded),
-        (name) => !all.some(({ authHeader }) => authHeader === name),
-      ),
+      headers: withoutSecrets(used(), isNoCredentialOf(allRules)),
       body,
       traceparent: headers.traceparent ?? null,
       ...(entry.kind === "connection" && repliesTo(event, entry.connection, this.#options)),
@@ -184,7 +180,7 @@ export class Receiver {
   async #defer(entry: Entry, { source }: Connection, request: ReceivedWebhook, origin: Origin): Promise<Receipt> {
     const { deferred, rules } = this.#options;
     const ofSource = rules.ofSource(source.name);
-    const headers = withoutSecrets(request.headers, (name) => !ofSource.some(({ authHeader }) => authHeader === name));
+    const headers = withoutSecrets(request.headers, isNoCredentialOf(ofSource));
     const scopes = await this.#scopesOf(entry, request);
     const proven = provenIds(ofSource, request);
     const event_id = await deferred.add({
@@ -220,11 +216,21 @@ export class Receiver {
 
 const entryOf = (connection: Connection): Entry => ({ kind: "connection", slug: slugOf(connection), connection });
 
-/** The headers that the reader of a webhook used; mappings by path read none. */
-function storedHeaders(entry: Entry, headers: Readonly<Record<string, string>>, recorded: RecordedHeaders) {
-  if (entry.kind === "path") return {};
+/** Whether none of these mappings has its credential in the header `name`. */
+const isNoCredentialOf =
+  (rules: readonly MappingRule[]) =>
+  (name: string): boolean =>
+    rules.every(({ authHeader }) => authHeader !== name);
+
+type Headers = Readonly<Record<string, string>>;
+
+/** The headers that are given to the parser of a webhook, and those that it used. Mappings by path use none. */
+function headersFor(entry: Entry, headers: Headers): { readonly given: Headers; readonly used: () => Headers } {
+  if (entry.kind === "path") return { given: headers, used: () => ({}) };
   const { sandboxed, adapter: source } = entry.connection.source;
-  return sandboxed ? extensionHeaders(headers, source.signature?.header) : recorded.read();
+  if (sandboxed) return { given: headers, used: () => extensionHeaders(headers, source.signature?.header) };
+  const recorded = recordReads(headers);
+  return { given: recorded.headers, used: recorded.read };
 }
 
 /** Ids of the rules for which a webhook authenticates. */

@@ -2,7 +2,7 @@ import { isSecretHeader } from "../platform/secret-names.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-export interface RecordedHeaders {
+interface RecordedHeaders {
   /** The same headers, to pass to the source. */
   readonly headers: Headers;
   /** Names of the headers that were read so far, whether or not they exist. */
