@@ -10,7 +10,7 @@ import { Failure } from "../platform/retry.ts";
 import { mask } from "../platform/settings.ts";
 import { traceHeaders } from "../platform/telemetry/tracing.ts";
 import { readAnswer } from "./answer.ts";
-import type { ChatAnswer, ChatRequest, Message } from "./chat-messages.ts";
+import type { ChatAnswer, ChatRequest, Message, ToolCall } from "./chat-messages.ts";
 import { assembleAnswer } from "./streaming.ts";
 import { withEstimates } from "./usage.ts";
 
@@ -164,12 +164,31 @@ function textOf(request: ChatRequest): string {
 
 function toWire(message: Message): OpenAI.Chat.ChatCompletionMessageParam {
   if (message.role !== "assistant" || !message.tool_calls) return message as OpenAI.Chat.ChatCompletionMessageParam;
-  const tool_calls = message.tool_calls.map(({ id, name, arguments: args }) => ({
-    id,
+  const tool_calls = message.tool_calls.map((call) => ({
+    id: call.id,
     type: "function" as const,
-    function: { name, arguments: args },
+    function: { name: acceptedName(call.name), arguments: acceptedArguments(call) },
   }));
   return { role: "assistant", content: message.content, tool_calls };
+}
+
+/** A model may call a function with a name that its own API refuses in the next request. */
+const acceptedName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "_";
+
+const argumentTexts = new WeakMap<ToolCall, string>();
+
+/** The arguments as a JSON object. Some APIs refuse a request that repeats other text, even if their own model wrote it. */
+function acceptedArguments(call: ToolCall): string {
+  const text = argumentTexts.get(call) ?? objectText(call.arguments);
+  argumentTexts.set(call, text);
+  return text;
+}
+
+function objectText(text: string): string {
+  if (text.trim() === "") return "{}";
+  const value = jsonOr(text, null);
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? text : JSON.stringify({ invalid_arguments: text });
 }
 
 /**

@@ -157,6 +157,7 @@ test("invalid tool calls are reported to the model, and the execution continues"
             { name: "alpha__add_comment", arguments: "{not json" },
             { name: "alpha__delete_everything", arguments: {} },
             { name: "alpha__add_comment", arguments: { issue: "51" } },
+            { name: "alpha.get_issue", arguments: "" },
           ],
         };
   const { id, event_id } = await open(51);
@@ -169,8 +170,17 @@ test("invalid tool calls are reported to the model, and the execution continues"
     expect.stringMatching(/not valid JSON/),
     expect.stringMatching(/no function/),
     expect.stringMatching(/body/),
+    expect.stringMatching(/no function/),
   ]);
-  expect((await transcriptOf(id)).filter(({ kind, state }) => kind === "tool" && state === "failed")).toHaveLength(3);
+  // APIs refuse requests with calls of other names, or without a JSON object as arguments.
+  const repeated = chatsAbout(51)[1]?.messages.flatMap(({ tool_calls = [] }) => tool_calls.map((call) => call.function));
+  expect(repeated).toEqual([
+    { name: "alpha__add_comment", arguments: JSON.stringify({ invalid_arguments: "{not json" }) },
+    { name: "alpha__delete_everything", arguments: "{}" },
+    { name: "alpha__add_comment", arguments: JSON.stringify({ issue: "51" }) },
+    { name: "alpha_get_issue", arguments: "{}" },
+  ]);
+  expect((await transcriptOf(id)).filter(({ kind, state }) => kind === "tool" && state === "failed")).toHaveLength(4);
   expect(textsOf(world.tracker, repo, 51)).toEqual(["Done."]);
 });
 
