@@ -61,16 +61,12 @@ export async function* linesOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<
 }
 
 /** Imports the output of `exportMemories`. An invalid line is reported by number; the others are imported. */
-export async function importMemories(
-  keep: MemoryRepository,
-  lines: AsyncIterable<string>,
-  onProgress: (done: number) => void = () => {},
-): Promise<ImportResult> {
+export async function importMemories(repository: MemoryRepository, lines: AsyncIterable<string>): Promise<ImportResult> {
   const result = { created: 0, skipped: 0, failed: [] as { line: number; error: string }[] };
   const refuse = (number: number, { message }: Error) => void result.failed.push({ line: number, error: message });
   const store = async (memory: Line, number: number) => {
     try {
-      await keep.create(memory);
+      await repository.create(memory);
       result.created++;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
@@ -83,7 +79,6 @@ export async function importMemories(
   const storeGroup = async () => {
     await Promise.all(group.values());
     group.clear();
-    onProgress(number);
   };
   for await (const text of lines) {
     number++;

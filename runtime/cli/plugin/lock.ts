@@ -17,45 +17,45 @@ const entry = z.strictObject({
 const shape = z.strictObject({ lock: z.literal(1), plugins: z.record(z.string(), entry) });
 type Lock = z.output<typeof shape>;
 
-export function readLock(file: string = lockFile): Lock {
-  if (!existsSync(file)) return { lock: 1, plugins: {} };
+export function readLock(): Lock {
+  if (!existsSync(lockFile)) return { lock: 1, plugins: {} };
   try {
-    return shape.parse(JSON.parse(readFileSync(file, "utf8")));
+    return shape.parse(JSON.parse(readFileSync(lockFile, "utf8")));
   } catch (error) {
-    throw new PackageError("BAD_MANIFEST", `${file} is not a valid lock file: ${messageOf(error)}`);
+    throw new PackageError("BAD_MANIFEST", `${lockFile} is not a valid lock file: ${messageOf(error)}`);
   }
 }
 
-const write = (lock: Lock, file: string): void => {
+const write = (lock: Lock): void => {
   const plugins = Object.fromEntries(Object.entries(lock.plugins).sort(([a], [b]) => (a < b ? -1 : 1)));
-  writeFileSync(file, `${JSON.stringify({ ...lock, plugins }, null, 2)}\n`);
+  writeFileSync(lockFile, `${JSON.stringify({ ...lock, plugins }, null, 2)}\n`);
 };
 
 /** Refuses a version whose contents differ from those of the last install, even if its origin is the same. */
-export function checkLocked({ manifest, integrity }: FetchedPackage, file: string = lockFile): void {
-  const lockedVersion = readLock(file).plugins[manifest.id];
+export function checkLocked({ manifest, integrity }: FetchedPackage): void {
+  const lockedVersion = readLock().plugins[manifest.id];
   if (!lockedVersion || lockedVersion.version !== manifest.version) return;
   if (lockedVersion.sha256 !== manifest.bundle.sha256)
     throw new PackageError(
       "INTEGRITY",
-      `The SHA-256 of ${manifest.id} ${manifest.version} must be ${lockedVersion.sha256}, as ${file} says; it is ${manifest.bundle.sha256}.`,
+      `The SHA-256 of ${manifest.id} ${manifest.version} must be ${lockedVersion.sha256}, as ${lockFile} says; it is ${manifest.bundle.sha256}.`,
     );
   if (lockedVersion.integrity !== null && integrity !== null && lockedVersion.integrity !== integrity)
     throw new PackageError(
       "INTEGRITY",
-      `The integrity of ${manifest.id} ${manifest.version} must be ${lockedVersion.integrity}, as ${file} says; it is ${integrity}.`,
+      `The integrity of ${manifest.id} ${manifest.version} must be ${lockedVersion.integrity}, as ${lockFile} says; it is ${integrity}.`,
     );
 }
 
-export function saveLocked({ manifest, integrity, source }: FetchedPackage, file: string = lockFile): void {
-  const lock = readLock(file);
+export function saveLocked({ manifest, integrity, source }: FetchedPackage): void {
+  const lock = readLock();
   lock.plugins[manifest.id] = { version: manifest.version, source, integrity, sha256: manifest.bundle.sha256 };
-  write(lock, file);
+  write(lock);
 }
 
-export function removeLocked(id: string, file: string = lockFile): void {
-  const lock = readLock(file);
+export function removeLocked(id: string): void {
+  const lock = readLock();
   if (!(id in lock.plugins)) return;
   delete lock.plugins[id];
-  write(lock, file);
+  write(lock);
 }

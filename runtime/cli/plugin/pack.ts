@@ -22,7 +22,7 @@ const extraFiles = ["README.md", "LICENSE", "LICENSE.md", "CHANGELOG.md"];
 const mtime = new Date("1985-10-26T08:15:00.000Z");
 
 /** Packs a build as npm would: package.json, the bundle with its manifest and report, and the readme. Runs no scripts. */
-export async function pack(folder: string, into = folder): Promise<PackResult> {
+export async function pack(folder: string): Promise<PackResult> {
   const { manifest } = readBuilt(folder);
   const { name, version } = readPackage(folder);
   const dist = dirname(manifest.entry);
@@ -37,7 +37,7 @@ export async function pack(folder: string, into = folder): Promise<PackResult> {
   }
   tar.finalize();
   const bytes = gzipSync(await buffer(tar), { level: 9 });
-  const path = join(into, `${name.replace(/^@/, "").replace("/", "-")}-${version}.tgz`);
+  const path = join(folder, `${name.replace(/^@/, "").replace("/", "-")}-${version}.tgz`);
   writeFileSync(path, bytes);
   return { path, files, bytes: bytes.byteLength, integrity: integrityOf(bytes) };
 }

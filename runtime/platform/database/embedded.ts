@@ -17,16 +17,12 @@ export interface Embedded {
   close(): Promise<void>;
 }
 
-/**
- * `onEnd`: called if the database exits unexpectedly. By default, the process then ends with the error, because it cannot work
- * without the database.
- */
-export async function openEmbedded(folder: string, onEnd: (error: Error) => void = uncaught): Promise<Embedded> {
+export async function openEmbedded(folder: string): Promise<Embedded> {
   prepare(folder);
   const release = await claimFolder(folder);
   const dataDir = join(folder, "pg");
   const settings = { dataDir, cacheMegabytes: cacheMegabytes(join(dataDir, "base")) };
-  const database = await DatabaseThread.open(settings, onEnd).catch(async (error) => {
+  const database = await DatabaseThread.open(settings, endProcess).catch(async (error) => {
     await release();
     throw isFull(folder) ? new StartError(fullText(folder), { cause: error }) : error;
   });
@@ -65,7 +61,8 @@ function isFull(folder: string): boolean {
 const fullText = (folder: string): string =>
   `DATA_DIR: the embedded database cannot start, because the disk of ${folder} is full. Free at least 100 MB and start again; committed data is not lost.`;
 
-const uncaught = (error: Error): never => {
+/** Called if the database exits unexpectedly: the process cannot work without it. */
+const endProcess = (error: Error): never => {
   throw error;
 };
 
