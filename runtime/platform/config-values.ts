@@ -34,6 +34,11 @@ export const amount = (fallback: number) =>
 export const minStanding = (fallback: "none" | "collaborator") =>
   z.enum(["owner", "member", "collaborator", "contributor", "none"]).default(fallback);
 export const maxTokens = 1_000_000_000_000;
+/** A credential that is sent in a header, or that webhooks contain in one. */
+export const headerValue = z
+  .string()
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, "contains a character that HTTP does not allow in a header; copy it again")
+  .optional();
 /** The previous secret, which remains valid until the platform uses the new one. */
 export const previousSecret = (of: string) =>
   z

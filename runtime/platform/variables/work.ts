@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { address, amount, integer, list, yesNo } from "../config-values.ts";
+import { address, amount, headerValue, integer, list, yesNo } from "../config-values.ts";
 
 /** Models, memories, plugins, and the processing of executions. */
 export const work = {
   LLM_BASE_URL: address.optional().describe("Base URL of an OpenAI-compatible API, including `/v1`."),
-  LLM_API_KEY: z.string().optional().describe("API key for `LLM_BASE_URL`."),
+  LLM_API_KEY: headerValue.describe("API key for `LLM_BASE_URL`."),
   LLM_MODEL: z.string().default("gpt-4o-mini").describe("Model for agents without a `model`."),
   LLM_TIMEOUT_SECONDS: integer(120, 1, 3600).describe("Timeout of one LLM request, in seconds."),
   LLM_MAX_TOOL_ROUNDS: integer(5, 0, 100).describe(
