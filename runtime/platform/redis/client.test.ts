@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { noLog } from "../../transports/http/testing/door.ts";
@@ -45,4 +46,23 @@ test("a silent connection is replaced by a new one", { timeout: 30_000, tags: ["
   silence();
   await expect(redis?.call("PING")).rejects.toMatchObject({ code: "unavailable" });
   await expect.poll(() => redis?.call("PING").catch(() => "away"), { timeout: 15_000, interval: 200 }).toBe("PONG");
+});
+
+test("a server that is available only later and refuses the database is not used", {
+  timeout: 30_000,
+  tags: ["redis"],
+}, async () => {
+  const url = new URL(real as string);
+  const free = createServer().listen(0, "127.0.0.1");
+  await once(free, "listening");
+  const { port } = free.address() as AddressInfo;
+  await new Promise((done) => free.close(done));
+  redis = await openRedis(`redis://127.0.0.1:${port}/99999`, "test:", noLog);
+  way = createServer((near) => {
+    const far = connect(Number(url.port || 6379), url.hostname);
+    for (const socket of [near, far]) sockets.add(socket.on("error", () => {}));
+    near.pipe(far).pipe(near);
+  }).listen(port, "127.0.0.1");
+  const answer = () => redis?.call("PING").catch((error: Error) => error.message);
+  await expect.poll(answer, { timeout: 15_000, interval: 200 }).toContain("REDIS_URL: the server refuses database 99999");
 });

@@ -70,6 +70,14 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
     }
     const reason = reasonOf(lastError ?? error);
     log.error("REDIS_URL: Redis is unavailable; short-term memories fail until it is available", { address, error: reason });
+    client.once("ready", () => {
+      requireDatabase(client).catch((refused) => {
+        if (!(refused instanceof ConfigError)) return;
+        log.error(refused.message, { address });
+        lastError = refused;
+        client.disconnect();
+      });
+    });
   }
   const close = async () => {
     closing = true;
