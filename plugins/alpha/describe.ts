@@ -22,9 +22,9 @@ export async function describe(client: Client, { project, issue }: Subject, sign
   const route = "GET /repos/{owner}/{repo}/issues/{issue_number}";
   const { data } = await client.read(route, { ...addressOf(issue, project) }, shapes.issue, signal);
   return {
-    title: data.title,
-    state: data.state,
-    labels: data.labels.flatMap((label) => (typeof label === "string" ? label : (label.name ?? []))),
+    title: data.title ?? null,
+    state: data.state ?? null,
+    labels: (data.labels ?? []).flatMap((label) => (typeof label === "string" ? label : (label.name ?? []))),
     author: data.user?.login ?? null,
     url: data.html_url ?? null,
   };

@@ -19,15 +19,15 @@ export const reactions = z.array(reaction);
 export const account = z.object({ login: z.string() });
 export const anyObject = z.record(z.string(), z.unknown());
 export const issue = z.object({
-  number: z.number(),
-  title: z.string(),
-  state: z.string(),
+  number: z.number().nullish(),
+  title: z.string().nullish(),
+  state: z.string().nullish(),
   body: z.string().nullish(),
   html_url,
-  comments: z.number().default(0),
+  comments: z.number().nullish(),
   user,
   author_association,
-  labels: z.array(z.union([z.string(), z.object({ name: z.string().nullish() })])).default([]),
+  labels: z.array(z.union([z.string(), z.object({ name: z.string().nullish() })])).nullish(),
   ...times,
 });
 /** What is read of an issue after a change. */

@@ -75,11 +75,11 @@ const getIssue = (clientOf: ClientOf) =>
       const address = addressOf(input.issue, input.project);
       const { found, comments } = await readIssue(client, address, signal);
       return {
-        number: found.number,
-        title: sanitizeText(found.title),
-        state: found.state,
+        number: found.number ?? address.issue_number,
+        title: sanitizeText(found.title ?? ""),
+        state: found.state ?? "",
         body: sanitizeText(found.body ?? ""),
-        labels: found.labels.flatMap((entry) => (typeof entry === "string" ? entry : (entry.name ?? []))),
+        labels: (found.labels ?? []).flatMap((entry) => (typeof entry === "string" ? entry : (entry.name ?? []))),
         user: found.user?.login ?? null,
         standing: standingOf(found.author_association),
         url: issueUrl(client, address, found),

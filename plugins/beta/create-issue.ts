@@ -20,7 +20,7 @@ export async function createIssue(client: HttpClient, issue: NewIssue, signal: A
     user: data.author ?? null,
     project: { id: valueAt(data, "project_id") ?? null, path_with_namespace: path },
     object_attributes: { title, ...data, action: "open" },
-    labels: data.labels.map((name) => ({ title: name })),
+    labels: (data.labels ?? []).map((name) => ({ title: name })),
   };
   const payload = JSON.parse(JSON.stringify(createdEvent)) as Json;
   return { key: `${path}#${data.iid}`, url: data.web_url, event: { headers: { "x-beta-event": "Issue Hook" }, payload } };

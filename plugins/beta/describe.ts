@@ -26,9 +26,9 @@ export async function describe(client: HttpClient, place: Place, signal: AbortSi
   const request = { route: "GET /projects/{project}/{kind}/{iid}", path: { project, kind, iid }, schema: shapes.issue, signal };
   const { data } = await client.read(request);
   return {
-    title: data.title,
-    state: data.state,
-    labels: data.labels,
+    title: data.title ?? null,
+    state: data.state ?? null,
+    labels: data.labels ?? [],
     author: data.author?.username ?? null,
     url: data.web_url ?? null,
   };

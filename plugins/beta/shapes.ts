@@ -7,7 +7,10 @@ const user = z.object({ username: z.string() }).nullish();
 export const writtenNote = z.looseObject({ id: z.number() });
 export const note = z.object({
   id: z.number(),
-  body: z.string().default(""),
+  body: z
+    .string()
+    .nullish()
+    .transform((body) => body ?? ""),
   author: user,
   created_at: z.string().nullish(),
   updated_at: z.string().nullish(),
@@ -21,14 +24,14 @@ export const awards = z.array(z.object({ id: z.number(), name: z.string(), user 
 export const account = z.object({ username: z.string() });
 export const accessToken = z.object({ scopes: z.array(z.string()) });
 export const issue = z.object({
-  iid: z.number(),
-  title: z.string(),
-  state: z.string(),
+  iid: z.number().nullish(),
+  title: z.string().nullish(),
+  state: z.string().nullish(),
   description: z.string().nullish(),
   web_url: z.string().nullish(),
   created_at: z.string().nullish(),
   updated_at: z.string().nullish(),
-  labels: z.array(z.string()).default([]),
+  labels: z.array(z.string()).nullish(),
   author: user,
   confidential: z.boolean().nullish(),
 });
@@ -38,7 +41,7 @@ export const changedIssue = z.object({ iid: z.number().optional(), web_url: z.st
 
 /** A created issue is kept whole: it becomes the payload of an event. */
 export const createdIssue = issue
-  .extend({ title: z.string().optional(), state: z.string().default("opened"), web_url: z.string() })
+  .extend({ iid: z.number(), title: z.string().optional(), state: z.string().default("opened"), web_url: z.string() })
   .loose();
 
 /** List items keep all their members, because the poll passes them to `parse` in the shape of a webhook. */

@@ -104,11 +104,11 @@ const getIssue = (clientOf: ClientOf) =>
       const request = { route: `GET ${route}/notes`, path: { ...address }, query, schema: shapes.notes, signal };
       const notes = (await client.read(request)).data.filter((note) => !note.system && !(isPublic && isHidden(note))).reverse();
       return {
-        issue: issueOf(address.kind, data.iid),
-        title: sanitizeText(data.title),
-        state: data.state,
+        issue: issueOf(address.kind, data.iid ?? address.iid),
+        title: sanitizeText(data.title ?? ""),
+        state: data.state ?? "",
         description: sanitizeText(data.description ?? ""),
-        labels: data.labels,
+        labels: data.labels ?? [],
         author: data.author?.username ?? null,
         url: data.web_url ?? issueUrlOf(connection, address),
         created_at: data.created_at ?? null,

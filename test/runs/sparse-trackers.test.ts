@@ -50,6 +50,9 @@ const created = {
 /** What is needed to find a created issue again. */
 const createdIssue = { number: 8, iid: 8, key: "APP-8", web_url: "http://127.0.0.1/octo/app/-/issues/8" };
 
+const noMembers = { number: null, iid: null, title: null, body: null, state: null, labels: null, user: null, author: null };
+const emptyIssue = { ...noMembers, comments: null, web_url: null };
+
 describe("a tracker that answers a write only with an id", () => {
   let tracker: LoopbackServer;
   let model: Model;
@@ -58,8 +61,11 @@ describe("a tracker that answers a write only with an id", () => {
     let id = 0;
     const written = (url: string) => ({ id: ++id, ...(/\/issues?$/.test(url) && createdIssue) });
     tracker = await startLoopback({
-      handler: ({ method, url }) =>
-        method === "GET" ? new Response(null, { status: 404 }) : Response.json(written(url), { status: 201 }),
+      handler: ({ method, url }) => {
+        if (method !== "GET") return Response.json(written(url), { status: 201 });
+        if (/\/issues\/9\/(?:comments|notes)\b/.test(url)) return Response.json([{ id: 1, body: null }]);
+        return /\/issues\/9$/.test(url) ? Response.json(emptyIssue) : new Response(null, { status: 404 });
+      },
       errorBody: () => ({}),
     });
     model = await startModel({ script: plainScript });
@@ -102,6 +108,13 @@ describe("a tracker that answers a write only with an id", () => {
     const { status, body } = await service.post(`/api/tools/${source}.update_description/execute`, { parameters });
     expect([status, body]).toMatchObject([200, { status: "succeeded", error: null }]);
     expect(tracker.requests.slice(before).filter(({ method }) => method === "PATCH" || method === "PUT")).toHaveLength(1);
+  });
+
+  test.for(["alpha", "beta"])("%s: an issue whose members are null is read", async (source) => {
+    const parameters = { project: "octo/app", issue: "9" };
+    const { status, body } = await service.post<{ result: object }>(`/api/tools/${source}.get_issue/execute`, { parameters });
+    expect([status, body]).toMatchObject([200, { status: "succeeded", error: null }]);
+    expect(body.result).toMatchObject({ title: "", state: "", labels: [], url: expect.stringMatching(/\/9$/) });
   });
 
   test("alpha: a label is created once", async () => {
