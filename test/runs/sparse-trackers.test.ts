@@ -51,6 +51,7 @@ const created = {
 const createdIssue = { number: 8, iid: 8, key: "APP-8", web_url: "http://127.0.0.1/octo/app/-/issues/8" };
 
 const noMembers = { number: null, iid: null, title: null, body: null, state: null, labels: null, user: null, author: null };
+const unstorable = { id: 1, html_url: "http://127.0.0.1/\0\ud800", body: "" };
 const emptyIssue = { ...noMembers, comments: null, web_url: null };
 
 describe("a tracker that answers a write only with an id", () => {
@@ -62,6 +63,7 @@ describe("a tracker that answers a write only with an id", () => {
     const written = (url: string) => ({ id: ++id, ...(/\/issues?$/.test(url) && createdIssue) });
     tracker = await startLoopback({
       handler: ({ method, url }) => {
+        if (/\/issues\/10\/comments$/.test(url) && method === "POST") return Response.json(unstorable, { status: 201 });
         if (method !== "GET") return Response.json(written(url), { status: 201 });
         if (/\/issues\/9\/(?:comments|notes)\b/.test(url)) return Response.json([{ id: 1, body: null }]);
         return /\/issues\/9$/.test(url) ? Response.json(emptyIssue) : new Response(null, { status: 404 });
@@ -115,6 +117,15 @@ describe("a tracker that answers a write only with an id", () => {
     const { status, body } = await service.post<{ result: object }>(`/api/tools/${source}.get_issue/execute`, { parameters });
     expect([status, body]).toMatchObject([200, { status: "succeeded", error: null }]);
     expect(body.result).toMatchObject({ title: "", state: "", labels: [], url: expect.stringMatching(/\/9$/) });
+  });
+
+  test("alpha: a URL that the database cannot store is stored with replacements", async () => {
+    const { headers, payload } = created.alpha;
+    const issue = { ...payload.issue, number: 10 };
+    const { body } = await service.post<Receipt>("/webhook/alpha", { ...payload, issue }, { headers });
+    const [one] = await waitForExecutions(service, { event_id: body.event_id, count: 2 });
+    expect(one).toMatchObject({ state: "succeeded", attempts: 1, result_url: "http://127.0.0.1/\uFFFD\uFFFD" });
+    expect(writes("/repos/octo/app/issues/10/comments")).toHaveLength(2);
   });
 
   test("alpha: a label is created once", async () => {

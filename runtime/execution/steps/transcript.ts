@@ -63,8 +63,13 @@ export class Transcript implements StepLog {
     const { steps, completed } = this.#pending;
     this.#pending = { steps: [], completed: [] };
     const { id, lease } = this.#execution;
-    const { result, ...others } = patch;
-    const stored = typeof result === "string" ? { ...others, ...storedResult(result, this.steps) } : patch;
+    const { result, ...rest } = patch;
+    // The URL of a comment is a text of the tracker.
+    const others = storable(rest);
+    const stored =
+      typeof result === "string"
+        ? { ...others, ...storedResult(result, this.steps) }
+        : { ...others, ...(result === null && { result }) };
     const short = (step: StepRow) => withoutAnswer(step, this.steps);
     // A step may be completed more than once.
     const change = { steps: steps.map(short), completed: [...new Set(completed)].map(short) };
