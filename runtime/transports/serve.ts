@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, isIPv6 } from "node:net";
 import { createSecureContext } from "node:tls";
 import { getRequestListener } from "@hono/node-server";
 import type { OpenAPIHono } from "@hono/zod-openapi";
@@ -147,7 +147,8 @@ export async function serve(serveOptions: ServeOptions) {
     },
   );
   const { port } = http.address() as AddressInfo;
-  log.info(`Signalbox ${version} listens on http://${hostname}:${port} ${pages} and grpc://${hostname}:${grpc.port}`);
+  const host = isIPv6(hostname) ? `[${hostname}]` : hostname;
+  log.info(`Signalbox ${version} listens on http://${host}:${port} ${pages} and grpc://${host}:${grpc.port}`);
   announce(exposure, log);
   const close = async () => {
     const closed = drain(5_000);

@@ -10,12 +10,7 @@ const secret = "the secret of the webhook";
 const operator = "the-key-of-the-operator";
 let service: Service;
 beforeAll(async () => {
-  const env = {
-    WATCHDOG_ENABLED: "true",
-    API_KEYS: operator,
-    HOST: "127.0.0.1",
-    ENCRYPTION_KEY: "00".repeat(32),
-  };
+  const env = { WATCHDOG_ENABLED: "true", API_KEYS: operator, HOST: "127.0.0.1", ENCRYPTION_KEY: "00".repeat(32) };
   service = await startService({ seed: true, webhookSecret: secret, apiKey: operator, env });
 }, 120_000);
 afterAll(() => service?.close());
