@@ -48,19 +48,19 @@ const setUp = async (plugin: Plugin, offloadFor: OffloadFor): Promise<Contributi
   plugin.setup({ config: {}, fetch, throttle: inMemoryThrottle(), log: () => {}, offload: offloadFor(plugin) });
 
 /** A call may wait for a thread on a busy machine. */
-const patience = { deadline_ms: 60_000 };
+const timeout = { deadline_ms: 60_000 };
 const parsed = (source: string, headers: Readonly<Record<string, string>>, payload: unknown) =>
   Promise.resolve(plugins[source]?.sources?.[source]?.parse({ headers, payload: payload as never }));
 const comment = (source: string, connection: Record<string, unknown>, issue: Record<string, unknown>, body: string) => {
   const tool = plugins[source]?.tools?.add_comment;
   const settings = plugins[source]?.sources?.[source]?.connection.parse(connection);
-  return Promise.resolve(tool?.run({ ...issue, body }, callContext(settings, patience)));
+  return Promise.resolve(tool?.run({ ...issue, body }, callContext(settings, timeout)));
 };
 
 function readPage(): Promise<unknown> {
   const source = plugins.wiki?.knowledge?.wiki;
   const connection = source?.config.parse({ base_url: "https://wiki.example", space_keys: ["A"], is_cloud: false });
-  return Promise.resolve(source?.read(["1"], callContext(connection as never, patience)));
+  return Promise.resolve(source?.read(["1"], callContext(connection as never, timeout)));
 }
 
 const conversions = conversionsOf({ parsed, comment, readPage });
