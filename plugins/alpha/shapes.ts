@@ -19,7 +19,7 @@ export const reactions = z.array(reaction);
 export const account = z.object({ login: z.string() });
 export const anyObject = z.record(z.string(), z.unknown());
 export const issue = z.object({
-  number: z.number().nullish(),
+  number: z.number(),
   title: z.string().nullish(),
   state: z.string().nullish(),
   body: z.string().nullish(),

@@ -75,7 +75,7 @@ const getIssue = (clientOf: ClientOf) =>
       const address = addressOf(input.issue, input.project);
       const { found, comments } = await readIssue(client, address, signal);
       return {
-        number: found.number ?? address.issue_number,
+        number: found.number,
         title: sanitizeText(found.title ?? ""),
         state: found.state ?? "",
         body: sanitizeText(found.body ?? ""),

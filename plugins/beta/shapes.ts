@@ -24,7 +24,7 @@ export const awards = z.array(z.object({ id: z.number(), name: z.string(), user 
 export const account = z.object({ username: z.string() });
 export const accessToken = z.object({ scopes: z.array(z.string()) });
 export const issue = z.object({
-  iid: z.number().nullish(),
+  iid: z.number(),
   title: z.string().nullish(),
   state: z.string().nullish(),
   description: z.string().nullish(),
@@ -41,7 +41,7 @@ export const changedIssue = z.object({ iid: z.number().optional(), web_url: z.st
 
 /** A created issue is kept whole: it becomes the payload of an event. */
 export const createdIssue = issue
-  .extend({ iid: z.number(), title: z.string().optional(), state: z.string().default("opened"), web_url: z.string() })
+  .extend({ title: z.string().optional(), state: z.string().default("opened"), web_url: z.string() })
   .loose();
 
 /** List items keep all their members, because the poll passes them to `parse` in the shape of a webhook. */

@@ -104,7 +104,7 @@ const getIssue = (clientOf: ClientOf) =>
       const request = { route: `GET ${route}/notes`, path: { ...address }, query, schema: shapes.notes, signal };
       const notes = (await client.read(request)).data.filter((note) => !note.system && !(isPublic && isHidden(note))).reverse();
       return {
-        issue: issueOf(address.kind, data.iid ?? address.iid),
+        issue: issueOf(address.kind, data.iid),
         title: sanitizeText(data.title ?? ""),
         state: data.state ?? "",
         description: sanitizeText(data.description ?? ""),

@@ -50,9 +50,9 @@ const created = {
 /** What is needed to find a created issue again. */
 const createdIssue = { number: 8, iid: 8, key: "APP-8", web_url: "http://127.0.0.1/octo/app/-/issues/8" };
 
-const noMembers = { number: null, iid: null, title: null, body: null, state: null, labels: null, user: null, author: null };
+const noMembers = { title: null, body: null, state: null, labels: null, user: null, author: null };
 const unstorable = { id: 1, html_url: "http://127.0.0.1/\0\ud800", body: "" };
-const emptyIssue = { ...noMembers, comments: null, web_url: null };
+const emptyIssue = { number: 9, iid: 9, ...noMembers, comments: null, web_url: null };
 
 describe("a tracker that answers a write only with an id", () => {
   let tracker: LoopbackServer;
@@ -66,7 +66,8 @@ describe("a tracker that answers a write only with an id", () => {
         if (/\/issues\/10\/comments$/.test(url) && method === "POST") return Response.json(unstorable, { status: 201 });
         if (method !== "GET") return Response.json(written(url), { status: 201 });
         if (/\/issues\/9\/(?:comments|notes)\b/.test(url)) return Response.json([{ id: 1, body: null }]);
-        return /\/issues\/9$/.test(url) ? Response.json(emptyIssue) : new Response(null, { status: 404 });
+        if (/\/issues\/9$/.test(url)) return Response.json(emptyIssue);
+        return /\/issues\/11$/.test(url) ? Response.json({}) : new Response(null, { status: 404 });
       },
       errorBody: () => ({}),
     });
@@ -117,6 +118,12 @@ describe("a tracker that answers a write only with an id", () => {
     const { status, body } = await service.post<{ result: object }>(`/api/tools/${source}.get_issue/execute`, { parameters });
     expect([status, body]).toMatchObject([200, { status: "succeeded", error: null }]);
     expect(body.result).toMatchObject({ title: "", state: "", labels: [], url: expect.stringMatching(/\/9$/) });
+  });
+
+  test.for(["alpha", "beta"])("%s: an answer that is no issue is not read as an empty one", async (source) => {
+    const parameters = { project: "octo/app", issue: "11" };
+    const { status, body } = await service.post(`/api/tools/${source}.get_issue/execute`, { parameters });
+    expect([status, body]).toEqual([502, { error: expect.stringMatching(/issues\/11/) }]);
   });
 
   test("alpha: a URL that the database cannot store is stored with replacements", async () => {
