@@ -19,6 +19,6 @@ export function refuseConflicts(config: Settings): void {
   if (!config.GRPC_TLS_CERT !== !config.GRPC_TLS_KEY) lines.push("GRPC_TLS_CERT and GRPC_TLS_KEY: set both or neither");
   // 0: any free port.
   if (config.PORT === config.GRPC_PORT && config.PORT !== 0)
-    lines.push(`PORT and GRPC_PORT: must be two ports; both are ${config.PORT}`);
+    lines.push(`PORT and GRPC_PORT: must be two different ports; both are ${config.PORT}`);
   if (lines.length > 0) throw new ConfigError(lines.join("\n"));
 }

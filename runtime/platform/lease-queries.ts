@@ -70,10 +70,10 @@ export async function postponeRow<Key extends string>(
     where ${sql(key as string)} = ${item[key]} and lease = ${item.lease}`;
 }
 
-/** Work of which one replica at a time does all. */
+/** Work that one replica at a time does for all. */
 type SoleWork = "maintenance" | "retention";
 
-/** Takes or renews the lease for a work; `false` while another replica has it. */
+/** Takes or renews the lease of this work; `false` while another replica has it. */
 export async function holdLease(sql: Queryable, work: SoleWork, holder: string, seconds: number): Promise<boolean> {
   const rows = await sql`
     insert into memory_leases (name, holder, expires_at) values (${work}, ${holder}, now() + make_interval(secs => ${seconds}))

@@ -122,7 +122,7 @@ test("settings that contradict each other stop the start before it changes anyth
       "REPLICA_BUS: redis requires REDIS_URL. Set REDIS_URL, or use postgres or polling.",
       "EMBEDDING_PROVIDER: proxy requires LLM_BASE_URL. Set LLM_BASE_URL, or use local.",
       "GRPC_TLS_CERT and GRPC_TLS_KEY: set both or neither",
-      "PORT and GRPC_PORT: must be two ports; both are 18231",
+      "PORT and GRPC_PORT: must be two different ports; both are 18231",
     ],
   ]);
 });

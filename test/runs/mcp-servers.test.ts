@@ -106,7 +106,7 @@ test.each([
   ["/broken", /^answered 500: out of order/],
   ["/refusing", /^answered with an error: bad$/],
   ["/unstorable", /^answered with an error: bad \uFFFD \uFFFD$/],
-  ["/without-result", /^sent a message that is not valid in MCP$/],
+  ["/without-result", /^sent a message that is not valid MCP$/],
   ["/html", /content type|text\/html/],
   ["/moved", /307|[Rr]edirect/],
   ["/silent", /did not answer within 15 s/],

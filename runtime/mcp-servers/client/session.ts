@@ -127,7 +127,7 @@ const localCodes = [-32000, -32001];
 function reason(error: unknown): string {
   const { code, issues } = (error ?? {}) as { code?: unknown; issues?: unknown };
   // The package's check of a message lists what it expected, for developers.
-  if (Array.isArray(issues)) return "sent a message that is not valid in MCP";
+  if (Array.isArray(issues)) return "sent a message that is not valid MCP";
   const message = messageOf(innermost(error));
   const text = message.replace(/^(Streamable HTTP error|MCP error -?\d+): (Error POSTing to endpoint: )?/, "") || "no message";
   if (typeof code !== "number" || localCodes.includes(code)) return `failed: ${text}`;
