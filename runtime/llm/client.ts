@@ -11,6 +11,7 @@ import { mask } from "../platform/settings.ts";
 import { traceHeaders } from "../platform/telemetry/tracing.ts";
 import { readAnswer } from "./answer.ts";
 import type { ChatAnswer, ChatRequest, Message, ToolCall } from "./chat-messages.ts";
+import { maxFunctionName, withPermittedCharacters } from "./function-names.ts";
 import { assembleAnswer } from "./streaming.ts";
 import { withEstimates } from "./usage.ts";
 
@@ -173,13 +174,16 @@ function toWire(message: Message): OpenAI.Chat.ChatCompletionMessageParam {
 }
 
 /** A model may call a function with a name that its own API refuses in the next request. */
-const acceptedName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "_";
+const acceptedName = (name: string): string => withPermittedCharacters(name).slice(0, maxFunctionName) || "_";
 
+/** The arguments of calls, which each further request of a conversation repeats: they can be long. */
 const argumentTexts = new WeakMap<ToolCall, string>();
 
 /** The arguments as a JSON object. Some APIs refuse a request that repeats other text, even if their own model wrote it. */
 function acceptedArguments(call: ToolCall): string {
-  const text = argumentTexts.get(call) ?? objectText(call.arguments);
+  const known = argumentTexts.get(call);
+  if (known !== undefined) return known;
+  const text = objectText(call.arguments);
   argumentTexts.set(call, text);
   return text;
 }

@@ -1,8 +1,5 @@
+import { isFunctionName, maxFunctionName, withPermittedCharacters } from "../llm/function-names.ts";
 import { sha256Of } from "../platform/digest.ts";
-
-/** The function names that OpenAI-compatible APIs accept. */
-const maxLength = 64;
-const validName = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
  * The name under which a tool is offered to the model: `alpha__add_comment` for `alpha.add_comment`, because function names may
@@ -13,11 +10,11 @@ export function functionName(qualifiedName: string): string {
   const [provider, name] = [qualifiedName.slice(0, dot), qualifiedName.slice(dot + 1)];
   const plain = `${provider}__${name}`;
   const ambiguous = provider.includes("__") || provider.endsWith("_") || name.startsWith("_");
-  return validName.test(plain) && !ambiguous ? plain : withHash(plain, qualifiedName, maxLength);
+  return isFunctionName(plain) && !ambiguous ? plain : withHash(plain, qualifiedName);
 }
 
-/** `text` in at most `max` permitted characters, ending with a hash of `whole`. */
-export function withHash(text: string, whole: string, max: number): string {
+/** A function name that begins with `text` and ends with a hash of `whole`. */
+export function withHash(text: string, whole: string): string {
   const hash = sha256Of(whole).slice(0, 8);
-  return `${text.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, max - hash.length - 1)}_${hash}`;
+  return `${withPermittedCharacters(text).slice(0, maxFunctionName - hash.length - 1)}_${hash}`;
 }

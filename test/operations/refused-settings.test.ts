@@ -130,8 +130,8 @@ test("settings that contradict each other stop the start before it changes anyth
 test("a database that the Redis server does not have stops the start", { tags: ["redis"] }, async () => {
   const url = new URL(process.env.TEST_REDIS_URL ?? "");
   await using database = anyDatabase() === "postgres" ? await freshDatabase("migrated") : null;
+  url.pathname = "/99999";
   for (const REPLICA_BUS of ["postgres", "redis"]) {
-    url.pathname = "/99999";
     const where = { ...(database && { DATABASE_URL: database.url }), HOST: "127.0.0.1", REDIS_URL: url.href, REPLICA_BUS };
     const { code, logs } = await refusedStart(where);
     expect([code, logs.trim().split("\n").at(-1)]).toEqual([

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isFunctionName } from "../../llm/function-names.ts";
 import { withHash } from "../../tools/function-name.ts";
 import { safeSchema } from "../../tools/safe-schema.ts";
 import { ServerFault } from "./server-fault.ts";
@@ -109,8 +110,7 @@ function readTool(entry: unknown): McpTool | string {
 }
 
 /** The server's name for its tool if it is valid in a qualified name, else a unique name derived from it. */
-export const toolName = (remote: string): string =>
-  /^[A-Za-z0-9_-]{1,64}$/.test(remote) ? remote : withHash(remote, remote, 64);
+export const toolName = (remote: string): string => (isFunctionName(remote) ? remote : withHash(remote, remote));
 
 function summary(reasons: readonly string[]): string {
   const more = reasons.length > 5 ? `; and ${reasons.length - 5} more` : "";
