@@ -77,8 +77,12 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Debian's Python first, because its packages do not depend on a Python that the user installed. */
-export const python = working([["/usr/bin/python3"], ["python3"]], ["-c", "import grpc, google.protobuf"])[0] ?? "";
+/**
+ * Debian's Python first, because its packages do not depend on a Python that the user installed. `import grpc` alone would succeed with
+ * an empty folder of this name.
+ */
+export const python =
+  working([["/usr/bin/python3"], ["python3"]], ["-c", "from grpc import StatusCode; import google.protobuf"])[0] ?? "";
 
 export const chromium =
   working([["/usr/bin/chromium"], ["chromium"], ["chromium-browser"], ["google-chrome"]], ["--version"])[0] ?? "";
