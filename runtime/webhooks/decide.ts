@@ -49,6 +49,12 @@ export function mayCloseOrStart(incoming: IncomingEvent, { routing }: Pick<Decis
   return starts || replayOptions(incoming.origin)?.task_id !== undefined || closes(incoming, triggers, null);
 }
 
+/** The triggers that webhook mappings name: those of its path, and those of its event whose filter matches. */
+export async function namedTriggers({ triggers = [], matching }: IncomingEvent): Promise<readonly string[]> {
+  const ofEvent = (await matching?.()) ?? [];
+  return [...new Set([...triggers, ...ofEvent.flatMap(({ canonical_trigger }) => canonical_trigger ?? [])])];
+}
+
 /** Decides which tasks an event starts, or why it starts none, and warns of mappings to tasks that do not exist. */
 export function decide(incoming: IdentifiedEvent, refused: string | null, named: readonly string[], deps: DecisionDeps): Arrival {
   const { event } = incoming;

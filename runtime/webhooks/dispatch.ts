@@ -10,7 +10,7 @@ import type { Arrival, StoredEvent } from "./arrival.ts";
 import { alreadyCarriedOut, type Command, commandPlace, type Effect, type RunCommand, stoppedById } from "./command.ts";
 import { commandIn } from "./command-decision.ts";
 import { splitCopies } from "./copies.ts";
-import { type DecisionDeps, decide } from "./decide.ts";
+import { type DecisionDeps, decide, namedTriggers } from "./decide.ts";
 import { authorKey, discard, findCarriedOut, setEffect } from "./ending-queries.ts";
 import { packBodies } from "./event-row.ts";
 import { identify } from "./identify.ts";
@@ -108,11 +108,10 @@ export class Dispatcher {
     const { carryOut } = this.#options;
     const { discarded, command, waits, isById, refusal } = commandIn(incoming, carryOut !== null);
     const reason = discarded ?? refusal;
-    const matching = incoming.matching && reason === null ? await incoming.matching() : [];
-    const named = [...(incoming.triggers ?? []), ...matching.flatMap((rule) => rule.canonical_trigger ?? [])];
+    const named = reason === null ? await namedTriggers(incoming) : [];
     const { inOrder } = incoming;
     const store = async () => {
-      const decided = decide(incoming, reason, [...new Set(named)], this.#options);
+      const decided = decide(incoming, reason, named, this.#options);
       const arrival = { ...decided, ...identify(incoming, command, this.#options.replayHours) };
       if (carryOut && command && reason === null) return storeCommand(arrival, { command, carryOut, isById }, this.#options);
       if (command && waits) return storePending(arrival, command, this.#options);

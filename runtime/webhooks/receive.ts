@@ -1,11 +1,8 @@
 import { problem } from "@signalbox/schema/problem";
 import type { Json, WebhookPayload, WebhookRequest } from "@signalbox/sdk";
-import type { Evaluator } from "../platform/evaluator.ts";
-import type { Log, Report } from "../platform/log.ts";
+import type { Report } from "../platform/log.ts";
 import type { SentRequest } from "../platform/webhook-auth.ts";
-import type { Accounts } from "../plugins/accounts.ts";
 import { type Connection, type Connections, slugOf } from "../plugins/connections.ts";
-import type { Standings } from "../plugins/standings.ts";
 import {
   checkWithoutBody,
   neededBodyBefore,
@@ -19,22 +16,17 @@ import {
 import type { DeferredWebhooks } from "./deferred/defer.ts";
 import { writeContext } from "./deferred/stored-context.ts";
 import type { Dispatcher, Receipt } from "./dispatch.ts";
-import { authenticate, type MappingRule, type MappingRules } from "./mapping-rules.ts";
-import { parseByPath, parseBySource, unreadableEvent } from "./parse.ts";
+import { authenticate, type MappingRule } from "./mapping-rules.ts";
+import { type ParseDeps, parseWebhook, unreadableEvent } from "./parse.ts";
 import { PluginUnavailable } from "./plugin-unavailable.ts";
 import type { PreviousSecrets } from "./previous-secret.ts";
 import type { DeliveryContext, Entry, Origin, ReceivedWebhook } from "./received-webhook.ts";
 import type { Refusals } from "./refusals.ts";
 import { replayScopes } from "./replay-scope.ts";
-import { repliesTo } from "./replies.ts";
 import { extensionHeaders, recordReads, withoutSecrets } from "./stored-headers.ts";
 
-interface ReceiverOptions {
+interface ReceiverOptions extends ParseDeps {
   readonly connections: Pick<Connections, "bySlug" | "environment">;
-  readonly accounts: Accounts;
-  readonly standings: Standings;
-  readonly rules: MappingRules;
-  readonly evaluator: Evaluator;
   readonly dispatcher: Dispatcher;
   readonly deferred: DeferredWebhooks;
   readonly refusals: Refusals;
@@ -43,9 +35,6 @@ interface ReceiverOptions {
   readonly refusesCopies: boolean;
   /** Writes a warning to the watchdog. */
   readonly warn: Report;
-  readonly log: Log;
-  /** Whether anything is written to trackers. */
-  readonly trackerUpdates: boolean;
 }
 
 const fromWebhook: DeliveryContext = { origin: { kind: "webhook" } };
@@ -143,16 +132,12 @@ export class Receiver {
     payload: Json,
     { deferred, ...context }: DeliveryContext,
   ): Promise<Receipt> {
-    const { rules, dispatcher, accounts } = this.#options;
+    const { rules, dispatcher } = this.#options;
     const { slug } = entry;
     const { headers, body } = request;
     const scopes = deferred?.scopes ?? (await this.#scopesOf(entry, request));
     const { given, used } = headersFor(entry, headers);
-    const last = deferred?.last ?? false;
-    const parsed =
-      entry.kind === "path"
-        ? await parseByPath(entry.rules, body, this.#options)
-        : await parseBySource(entry.connection, { headers: given, payload }, { ...this.#options, last });
+    const parsed = await parseWebhook(entry, { headers: given, payload, body }, deferred?.last ?? false, this.#options);
     const { source, event } = parsed;
     const allRules = rules.rulesFor(source, event.event_name, event.action);
     const eventRules = deferred
@@ -163,12 +148,9 @@ export class Receiver {
       ...parsed,
       slug,
       payload,
-      viaPath: entry.kind === "path",
-      accounts: event.actor === null ? [] : await accounts.ofSource(source),
       headers: withoutSecrets(used(), isNoCredentialOf(allRules)),
       body,
       traceparent: headers.traceparent ?? null,
-      ...(entry.kind === "connection" && repliesTo(event, entry.connection, this.#options)),
       replayScopes: scopes,
       ...(eventRules.length > 0 && { matching: () => rules.matching(eventRules, body) }),
       ...(unauthenticated && { reason: "authentication failed for every matching webhook mapping" }),

@@ -9,7 +9,6 @@ import {
 } from "../harness/alpha-payloads.ts";
 import { childrenOf, cpuTicks } from "../harness/child-processes.ts";
 import { type Mapping, mappingsAt, path, pull, triggersOf } from "../harness/mappings.ts";
-import { expectRefused } from "../harness/refused.ts";
 import type { Service } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { startWorld, type World } from "../harness/world.ts";
@@ -213,36 +212,4 @@ test("a trigger mapped to a missing task causes a warning and no run", { timeout
     expect(warned.body[0]?.context).toEqual({ canonical_trigger: "nobody.works", missing: ["made_no_more"] });
     return true;
   });
-});
-
-test("a source of a mapping is explained, found by its issues, and paused", { timeout: limit }, async () => {
-  const { id } = await made({
-    source: "depot",
-    path_pattern: "/webhook/depot/:project_id",
-    extraction_rules: { event_type: "$.kind", issue_id: "$.ticket" },
-    canonical_trigger: "issue.created",
-  });
-  const payload = { kind: "arrived", ticket: "7" };
-  const explain = (more: object) => service.post("/api/tasks/resolve", { source: "depot", payload, ...more });
-  expect((await explain({ path: "/webhook/depot/north" })).body).toMatchObject({
-    source: "depot",
-    event: "arrived",
-    subject: "depot:north#7",
-    outcome: "dispatched",
-    canonical_trigger: "issue.created",
-    checks: [{ check: "event" }, { check: `webhook_mapping:${id}`, passes: true }, { check: "source_mapping", passes: true }],
-    tasks: [{ starts: true }, { starts: true }],
-  });
-  expect((await explain({})).body).toMatchObject({ source: "depot", subject: "depot:depot#7", outcome: "dispatched" });
-  expectRefused(await explain({ source: "dept" }), 404, /no source "dept"/);
-  expectRefused(await explain({ path: "/webhook/deppot/north" }), 404, /accepts webhooks at "\/webhook\/deppot\/north"/);
-  expect((await service.post("/api/pause", { scope: "source", id: "depot", reason: "Full" })).status).toBe(200);
-  expect((await send("depot/north", payload)).status).toBe(202);
-  const found = await service.get<{ subject: string; waiting_for: string }[]>("/api/task-executions?subject=north%237");
-  expect(found.body.map(({ subject, waiting_for }) => [subject, waiting_for])).toEqual([
-    ["depot:north#7", "source depot is paused: Full"],
-    ["depot:north#7", "source depot is paused: Full"],
-  ]);
-  expect((await explain({ path: "/webhook/depot/north" })).body).toMatchObject({ reason: "source depot is paused: Full" });
-  await service.post("/api/resume", { scope: "source", id: "depot" });
 });
