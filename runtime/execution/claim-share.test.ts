@@ -104,7 +104,9 @@ test("with any breakers, pauses and connected agents, a claim takes the oldest u
     for (const agent_id of sometimes(["a1", "a3"], 0.4))
       await sql`insert into agent_streams (id, agent_id, session_hash, expires_at) values (${newId()}, ${agent_id}, 's', now() + interval '1 hour')`;
     const kept = await sql<{ id: string; subject: string; due: boolean }[]>`
-      select x.id, x.subject, not is_blocked(x) and pause_of(x) is null as due from task_executions x order by x.created_at, x.id`;
+      select x.id, x.subject, not exists (select from breakers b where b.key = blocking_key(x) and b.probe is distinct from x.id)
+          and pause_of(x) is null as due
+      from task_executions x order by x.created_at, x.id`;
     const expected = new Map<string, string>();
     for (const one of kept) if (one.due && !expected.has(one.subject)) expected.set(one.subject, one.id);
     const due = await nextDue(sql);
