@@ -4,12 +4,10 @@
  */
 export class Overflow {
   readonly #wakeOthers: () => void;
-  /** How often executions were stored that a claim was expected to take, and how many of these a claim has considered. */
-  #stored = 0;
-  #considered = 0;
-  /** How often executions were stored that become due later, and for how many of these a look has found out when. */
-  #delayed = 0;
-  #seen = 0;
+  /** Executions that the next claims are expected to take. */
+  readonly #unclaimed = new Unseen();
+  /** Executions that become due later; no look has found out when. */
+  readonly #undated = new Unseen();
   /** When the next execution is due, by the last look; `performance.now()`. */
   #dueAt = Number.POSITIVE_INFINITY;
 
@@ -21,16 +19,16 @@ export class Overflow {
   add(hasFreeSlots: boolean, isDelayed: boolean): void {
     if (!hasFreeSlots) this.#wakeOthers();
     else {
-      this.#stored++;
-      if (isDelayed) this.#delayed++;
+      this.#unclaimed.add();
+      if (isDelayed) this.#undated.add();
     }
   }
 
   /** Looks for the milliseconds until the next execution is due. */
   async look(nextDue: () => Promise<number | null>): Promise<number | null> {
-    const before = this.#delayed;
+    const end = this.#undated.startLook();
     const dueMs = await nextDue();
-    this.#seen = before;
+    end();
     this.#dueAt = dueMs === null ? Number.POSITIVE_INFINITY : performance.now() + dueMs;
     return dueMs;
   }
@@ -40,15 +38,14 @@ export class Overflow {
    * then.
    */
   whileFull(): number {
-    const waitMs = this.#seen < this.#delayed ? 0 : this.#dueAt - performance.now();
-    if (waitMs <= 0) this.#handOver();
+    if (this.#undated.any || this.#dueAt <= performance.now()) this.#handOver();
     return Math.max(0, this.#dueAt - performance.now());
   }
 
   /** The others claim what is due, and look for themselves what is due next. */
   #handOver(): void {
-    this.#considered = this.#stored;
-    this.#seen = this.#delayed;
+    this.#unclaimed.clear();
+    this.#undated.clear();
     this.#dueAt = Number.POSITIVE_INFINITY;
     this.#wakeOthers();
   }
@@ -58,10 +55,33 @@ export class Overflow {
    * so it took all that were stored before.
    */
   startClaim(): (isDrained: boolean, hasFreeSlots: boolean) => void {
-    const before = this.#stored;
+    const end = this.#unclaimed.startLook();
     return (isDrained, hasFreeSlots) => {
-      if (isDrained) this.#considered = before;
-      if (!hasFreeSlots && this.#stored !== this.#considered) this.#handOver();
+      if (isDrained) end();
+      if (!hasFreeSlots && this.#unclaimed.any) this.#handOver();
+    };
+  }
+}
+
+/** Whether something was added that no look has seen. A look sees what was added before it began. */
+class Unseen {
+  #added = 0;
+  #seen = 0;
+
+  get any(): boolean {
+    return this.#seen < this.#added;
+  }
+  add(): void {
+    this.#added++;
+  }
+  clear(): void {
+    this.#seen = this.#added;
+  }
+  /** Call the result if the look succeeds. */
+  startLook(): () => void {
+    const before = this.#added;
+    return () => {
+      this.#seen = before;
     };
   }
 }

@@ -58,10 +58,11 @@ class ExecutionQueue {
   readonly #pace: ClaimPace;
   readonly #share: FairShare;
   readonly #overflow: Overflow;
-  /** The last look found free slots and no due execution, so the end of an execution needs no new claim. */
-  #idle = false;
-  /** The last claim left slots free, so the next run of the loop looks for what is due, unless it is woken before. */
-  #looksNext = false;
+  /**
+   * What the next run of the loop does: `look` for what is due, because the last claim left slots free; otherwise `claim`. `idle`: it
+   * claims, but the end of an execution does not wake it, because the last look found nothing that is due.
+   */
+  #next: "claim" | "look" | "idle" = "claim";
   /** Next sleep while executions are due but none can be claimed. */
   #recheckMs = minSleepMs;
 
@@ -76,7 +77,7 @@ class ExecutionQueue {
       ...options,
       windowMs: this.#windowMs,
       wake: () => this.wake(),
-      onFreed: () => this.#idle || this.#looksNext || this.wake(),
+      onFreed: () => this.#next === "claim" && this.wake(),
     });
     options.bus.on("queue", () => this.wake());
     options.bus.on("cancel", (id) => this.#leased.cancel(id));
@@ -104,7 +105,7 @@ class ExecutionQueue {
 
   /** Claims now, because executions wait. */
   wake(): void {
-    this.#looksNext = false;
+    this.#next = "claim";
     this.#claims?.wake();
   }
 
@@ -166,8 +167,9 @@ class ExecutionQueue {
   /** Claims as many executions as there are free slots. Returns how long to sleep before the next claim or look, milliseconds. */
   async #claim(isWoken: () => boolean): Promise<number> {
     const { log, concurrency, breakers } = this.#options;
-    if (this.#looksNext) return this.#untilDue();
-    this.#idle = false;
+    const isLook = this.#next === "look";
+    this.#next = "claim";
+    if (isLook) return this.#untilDue({ hasClaimed: true });
     await this.#leased.release().catch((error) => log.warn("failed to release interrupted executions", { error }));
     const waitMs = this.#pace.waitMs(this.#leased.size);
     if (waitMs > 0) await sleep(waitMs, this.#stopping.signal).catch(() => {});
@@ -176,9 +178,9 @@ class ExecutionQueue {
     if (free <= 0) return Math.min(sweepMs, this.#overflow.whileFull());
     const claimed = await this.#claimInto(free);
     if (claimed === free) return 0;
-    if (claimed === 0) return this.#untilDue();
+    if (claimed === 0) return this.#untilDue({ hasClaimed: false });
     // A look at once would delay the requests of the executions that begin now, and the next claim may make it superfluous.
-    this.#looksNext = !isWoken() && !breakers.any && !isBusy(this.#leased.size);
+    if (!isWoken() && !breakers.any && !isBusy(this.#leased.size)) this.#next = "look";
     return minSleepMs;
   }
 
@@ -200,15 +202,13 @@ class ExecutionQueue {
   }
 
   /** How long to sleep after a claim that left slots free: until the next execution or probe is due, milliseconds. */
-  async #untilDue(): Promise<number> {
+  async #untilDue({ hasClaimed }: { readonly hasClaimed: boolean }): Promise<number> {
     const { sql, breakers } = this.#options;
-    const hasClaimed = this.#looksNext;
-    this.#looksNext = false;
     const probe = await this.#probe();
     const due = await this.#overflow.look(() => nextDue(sql));
     if (due === null || due > 0) {
       // Executions that wait for a breaker are not due, but one may become due when a running execution ends.
-      this.#idle = !breakers.any;
+      if (!breakers.any) this.#next = "idle";
       return Math.min(sweepMs, Math.max(minSleepMs, Math.min(due ?? sweepMs, probe ?? sweepMs)));
     }
     if (hasClaimed) return 0;
