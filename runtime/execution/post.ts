@@ -96,7 +96,7 @@ const livingWriteOf = (
   agentId: step.agent_id,
   executionId: execution.id,
   key: step.key as string,
-  content: () => post,
+  decide: () => ({ kind: "show", text: post }),
   post,
   isAnswer: true,
   windowMs: limits.windowMs,
@@ -133,7 +133,7 @@ async function sendAnswer(run: Run, step: StepRow, connection: Connection, deps:
   const deliver = (until: AbortSignal) => inTime(until, (context) => source.deliver(post, context));
   // Looks for earlier writes itself.
   const deliverLiving = async (until: AbortSignal) =>
-    (await inTime(until, (context) => writeLiving({ ...living, onLost }, context.signal))) ?? noComment;
+    (await inTime(until, (context) => writeLiving({ ...living, onLost }, context.signal))).comment ?? noComment;
   const send = (until: AbortSignal): Promise<PostedComment> =>
     step.is_living
       ? retryRemote(() => deliverLiving(until), signal)

@@ -181,7 +181,7 @@ async function correctAnswer(check: WriteCheck, signal: AbortSignal, options: Wr
       agentId: agent_id,
       subject,
       post,
-      content: () => post,
+      decide: () => ({ kind: "show", text: post }),
       windowMs: windowMsOf(options.leaseSeconds),
       isShown: ({ answered_by }) => answered_by === execution_id,
       isLastCheck: recheckDelaysMs[check.looks] === undefined,

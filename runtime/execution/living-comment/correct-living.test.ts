@@ -84,15 +84,15 @@ function makeRuns() {
     executionId,
     key,
     post: { subject: { project: "octo/app", issue: "1" }, body },
-    content: () => ({ subject: { project: "octo/app", issue: "1" }, body }),
+    decide: () => ({ kind: "show" as const, text: { subject: { project: "octo/app", issue: "1" }, body } }),
     windowMs,
   });
   /** As if the window of the lost request had passed. */
   const endWindow = () => sql()`
     update living_comments set lease_expires_at = now() - interval '1 second' where subject = ${subject} and lease is not null`;
   const onLost = vi.fn();
-  const answer = (executionId: string, body: string) =>
-    writeLiving({ ...writeOf(executionId, `${executionId}.1`, body), isAnswer: true, onLost }, signal);
+  const answer = async (executionId: string, body: string) =>
+    (await writeLiving({ ...writeOf(executionId, `${executionId}.1`, body), isAnswer: true, onLost }, signal)).comment;
   const look = (executionId: string, body: string, isLastCheck = false) =>
     correctLiving(
       {

@@ -1,13 +1,13 @@
 import type { PostedComment } from "@signalbox/sdk";
 import type { Report } from "../../platform/log.ts";
 import { isCopy, type LivingComment, readLiving } from "./queries.ts";
-import { type LivingWrite, livingPlaceOf, writeLiving } from "./write-living.ts";
+import { type LivingChange, type LivingWrite, livingPlaceOf, writeLiving } from "./write-living.ts";
 
 /** Waits between the checks, in milliseconds. A tracker may carry out a request long after its client has disconnected. */
 export const recheckDelaysMs: readonly number[] = [15_000, 60_000, 300_000, 3_600_000];
 
 interface Correction extends Omit<LivingWrite, "isAnswer" | "editsOnly" | "forgetsLost" | "onLost"> {
-  /** Whether the comment should show `content`. */
+  /** Whether the comment should show the text of `decide`. */
   readonly isShown: (found: LivingComment) => boolean;
   /** The first key under which it was written. */
   readonly firstKey: string;
@@ -43,8 +43,7 @@ export async function correctLiving(write: Correction, signal: AbortSignal): Pro
   const { copies, missingKey } = await readShown(write, signal);
   if (missingKey === null && !isLastCheck && [...copies.values()].every((all) => all.length === 0))
     return { restoredComment: null, removedCopies, remainingCopies };
-  let isRestored = false as boolean;
-  const content = async (livingComment: LivingComment) => {
+  const decide = async (livingComment: LivingComment): Promise<LivingChange> => {
     for (const key of livingComment.lost_keys) {
       for (const copy of copies.get(key) ?? []) {
         if (copy.id === livingComment.comment_id || !(await isCopy(write.sql, key, copy.id))) continue;
@@ -53,13 +52,13 @@ export async function correctLiving(write: Correction, signal: AbortSignal): Pro
       }
     }
     // Another writer may have changed the comment since the check.
-    isRestored = isShown(livingComment) && livingComment.key !== null && livingComment.key === missingKey;
-    return isRestored ? write.content(livingComment) : undefined;
+    const isReplaced = isShown(livingComment) && livingComment.key !== null && livingComment.key === missingKey;
+    return isReplaced ? write.decide(livingComment) : { kind: "leave" };
   };
   const isOurs = (key: string) => key === firstKey || key.startsWith(`${firstKey}.`);
   const forgetsLost = (lost: string, shown: string) => isLastCheck && copies.has(lost) && isOurs(shown);
-  const comment = await writeLiving({ ...write, content, isAnswer: false, editsOnly: true, forgetsLost }, signal);
-  return { restoredComment: isRestored ? comment : null, removedCopies, remainingCopies };
+  const { change, comment } = await writeLiving({ ...write, decide, isAnswer: false, editsOnly: true, forgetsLost }, signal);
+  return { restoredComment: change === "show" ? comment : null, removedCopies, remainingCopies };
 }
 
 async function readShown(write: Correction, signal: AbortSignal): Promise<ShownComments> {

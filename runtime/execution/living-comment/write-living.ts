@@ -6,6 +6,18 @@ import { currentFence, LinksOfWrite, runFenced, sendUnder, type WriteFence } fro
 import type { Connection } from "../../plugins/connections.ts";
 import { type LivingComment, type LivingPlace, storeLiving, takeLiving } from "./queries.ts";
 
+/** What a write does with the living comment. */
+export type LivingChange =
+  | { readonly kind: "show"; readonly text: NewComment }
+  | { readonly kind: "remove" }
+  | { readonly kind: "leave" };
+
+interface LivingResult {
+  readonly change: LivingChange["kind"];
+  /** The comment after the write; `null` if there is none. */
+  readonly comment: PostedComment | null;
+}
+
 /** One write of a living comment: the first posts it, the others edit it. */
 export interface LivingWrite {
   readonly sql: Sql;
@@ -15,8 +27,8 @@ export interface LivingWrite {
   readonly executionId: string;
   /** Key of this write, which becomes the comment's marker and so shows whether the write succeeded. */
   readonly key: string;
-  /** Returns the new text; `null` deletes the comment, `undefined` leaves it unchanged. */
-  readonly content: (found: LivingComment) => Promise<NewComment | null | undefined> | NewComment | null | undefined;
+  /** Called when the comment is leased. */
+  readonly decide: (found: LivingComment) => Promise<LivingChange> | LivingChange;
   /** Everything except the text. Used to find the comment. */
   readonly post: NewComment;
   /** The write contains the answer of its execution, so progress updates of that execution no longer change the comment. */
@@ -43,7 +55,7 @@ export const isLiving = (presence: string, { source: { adapter: source } }: Conn
  * replica writes at a time, and it looks for an unfinished write first. So there are never two comments, and no edit is
  * made twice.
  */
-export async function writeLiving(write: LivingWrite, signal: AbortSignal): Promise<PostedComment | null> {
+export async function writeLiving(write: LivingWrite, signal: AbortSignal): Promise<LivingResult> {
   const { sql, key, windowMs } = write;
   const livingPlace = livingPlaceOf(write);
   const lease = newId();
@@ -94,19 +106,15 @@ interface LeasedComment {
   readonly signal: AbortSignal;
 }
 
-async function carryOut(
-  write: LivingWrite,
-  livingComment: LivingComment,
-  leasedComment: LeasedComment,
-): Promise<PostedComment | null> {
+async function carryOut(write: LivingWrite, livingComment: LivingComment, leasedComment: LeasedComment): Promise<LivingResult> {
   const { sql, key, executionId, isAnswer } = write;
   const { livingPlace, lease, fence } = leasedComment;
   const current = await resolveCurrent(write, livingComment, leasedComment);
   // A late edit replaces what the comment shows then, and a late first write makes a second comment.
   let lost_keys = current.isOpen ? withLost(livingComment.lost_keys, livingComment.pending_key) : livingComment.lost_keys;
   if (lost_keys.length > 0 || (livingComment.pending_key !== null && livingComment.pending_key !== key)) write.onLost?.();
-  const done = (comment: PostedComment | null) =>
-    storeLiving(sql, livingPlace, lease, {
+  const done = async (change: "show" | "remove", comment: PostedComment | null): Promise<LivingResult> => {
+    await storeLiving(sql, livingPlace, lease, {
       comment_id: comment?.id ?? null,
       url: comment?.url ?? null,
       key: comment && key,
@@ -114,8 +122,10 @@ async function carryOut(
       lost_keys: fence.mayBeUnderWay ? withLost(lost_keys, key) : lost_keys,
       ends: true,
       ...(isAnswer && { answered_by: executionId }),
-    }).then(() => comment);
-  if (current.comment && current.key === key) return done(current.comment);
+    });
+    return { change, comment };
+  };
+  if (current.comment && current.key === key) return done("show", current.comment);
   if (livingComment.pending_key !== null && (livingComment.pending_key !== key || current.isOpen)) {
     const { id = null, url = null } = current.comment ?? {};
     await storeLiving(sql, livingPlace, lease, {
@@ -127,14 +137,18 @@ async function carryOut(
       ends: false,
     });
   }
-  const content = await write.content({ ...livingComment, comment_id: current.comment?.id ?? null, key: current.key, lost_keys });
+  const change = await write.decide({ ...livingComment, comment_id: current.comment?.id ?? null, key: current.key, lost_keys });
   const { key: shown } = current;
   if (shown !== null) lost_keys = lost_keys.filter((lost) => !write.forgetsLost?.(lost, shown));
-  if (content === undefined) {
-    await storeLiving(sql, livingPlace, lease, { pending_key: null, lost_keys, ends: true });
-    return current.comment;
+  switch (change.kind) {
+    case "show":
+      return done(change.kind, await show(write, current.comment, change.text, leasedComment));
+    case "remove":
+      return done(change.kind, await remove(write, current.comment, leasedComment));
+    case "leave":
+      await storeLiving(sql, livingPlace, lease, { pending_key: null, lost_keys, ends: true });
+      return { change: change.kind, comment: current.comment };
   }
-  return done(await replace(write, current.comment, content, leasedComment));
 }
 
 const withLost = (lost: readonly string[], key: string | null): readonly string[] =>
@@ -153,22 +167,27 @@ async function resolveCurrent(write: LivingWrite, found: LivingComment, { signal
   return written ? { comment: written, key: pending_key, isOpen: false } : { comment, key, isOpen: true };
 }
 
-async function replace(
-  { connection, key, post, editsOnly = false }: LivingWrite,
+async function remove(
+  { connection, key, post }: LivingWrite,
   comment: PostedComment | null,
-  content: NewComment | null,
+  { signal }: LeasedComment,
+): Promise<null> {
+  if (comment) await connection.source.adapter.retract?.(post, comment, { signal, connection: connection.settings, key });
+  return null;
+}
+
+async function show(
+  { connection, key, editsOnly = false }: LivingWrite,
+  comment: PostedComment | null,
+  text: NewComment,
   { signal }: LeasedComment,
 ): Promise<PostedComment | null> {
   const { adapter: source } = connection.source;
   const call = { signal, connection: connection.settings, key };
-  if (content === null) {
-    if (comment) await source.retract?.(post, comment, call);
-    return null;
-  }
-  const deliver = () => (editsOnly ? null : source.deliver(content, call));
+  const deliver = () => (editsOnly ? null : source.deliver(text, call));
   if (!comment || !source.update) return deliver();
   try {
-    return await source.update(content, comment, call);
+    return await source.update(text, comment, call);
   } catch (error) {
     // Deleted at the platform: the next write posts a new one.
     if ((error as { code?: unknown } | null)?.code !== "not_found") throw error;

@@ -55,7 +55,7 @@ const answer = (executionId: string, body: string) =>
       executionId,
       key: `${executionId}.answer`,
       post: post(body),
-      content: () => post(body),
+      decide: () => ({ kind: "show", text: post(body) }),
       isAnswer: true,
       windowMs: 10_000,
     },

@@ -7,7 +7,7 @@ import type { Report } from "../../platform/log.ts";
 import type { Connection } from "../../plugins/connections.ts";
 import { correctLiving, recheckDelaysMs, warnOfLateWrites } from "../living-comment/correct-living.ts";
 import { findAnswer, type LivingComment } from "../living-comment/queries.ts";
-import { writeLiving } from "../living-comment/write-living.ts";
+import { type LivingChange, writeLiving } from "../living-comment/write-living.ts";
 import { windowMsOf } from "../write-window.ts";
 import { isCurrent, type Sign } from "./queries.ts";
 
@@ -61,7 +61,7 @@ export async function showLiving(
     agentId: sign.agent_id,
     executionId: sign.execution_id,
     key,
-    content: (found: LivingComment) => contentOf(sign, post, found, { connection, sql }),
+    decide: (found: LivingComment) => changeFor(sign, post, found, { connection, sql }),
     post,
     windowMs: windowMsOf(leaseSeconds),
   };
@@ -85,26 +85,27 @@ export async function showLiving(
   return isInDoubt ? { text, againMs, looks: 0 } : null;
 }
 
-/** The new content of the comment; `null` deletes it, `undefined` leaves it unchanged. */
-async function contentOf(
+async function changeFor(
   sign: Sign,
   post: NewComment,
   livingComment: LivingComment,
   { connection, sql }: { readonly connection: Connection; readonly sql: Sql },
-): Promise<NewComment | null | undefined> {
+): Promise<LivingChange> {
+  const leave = { kind: "leave" } as const;
+  const show = (text: NewComment) => ({ kind: "show", text }) as const;
   // Only one writer at a time has the comment. While this one waited for it, its execution and a later one may have answered.
-  if (!(await isCurrent(sql, sign))) return undefined;
+  if (!(await isCurrent(sql, sign))) return leave;
   if (livingComment.answered_by === sign.execution_id) {
     // The answer is posted or about to be posted. If it could not be written, the failure is shown.
     const isLost = sign.sign === "failed" && (await findAnswer(sql, sign.execution_id)) === null;
-    return isLost ? post : undefined;
+    return isLost ? show(post) : leave;
   }
-  if (sign.sign !== null) return post;
-  if (livingComment.comment_id === null) return undefined;
+  if (sign.sign !== null) return show(post);
+  if (livingComment.comment_id === null) return leave;
   // Cancelled: show the previous content again.
   const earlier = livingComment.answered_by === null ? null : await findAnswer(sql, livingComment.answered_by);
-  if (earlier !== null) return { ...post, body: earlier };
-  return connection.source.adapter.retract ? null : post;
+  if (earlier !== null) return show({ ...post, body: earlier });
+  return connection.source.adapter.retract ? { kind: "remove" } : show(post);
 }
 
 /** Maximum number of tool names shown. */
