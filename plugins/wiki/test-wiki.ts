@@ -86,7 +86,7 @@ export class FakeWiki extends FakeServer implements TestWiki {
       spaceId: this.#spaces.get(page.space),
       version: { number: page.version, createdAt: "2026-01-01T00:00:00Z" },
       body: withBody ? { storage: { value: page.body, representation: "storage" } } : {},
-      _links: { webui: `/spaces/${page.space}/pages/${page.id}/${encodeURIComponent(page.title)}` },
+      _links: { webui: `/spaces/${page.space}/pages/${page.id}/${encodeURIComponent(page.title.toWellFormed())}` },
     }));
     const next = start + size < all.length ? { next: `${path}?cursor=${start + size}` } : {};
     return { status: 200, body: { results, _links: { base: `${this.url}/wiki`, ...next } } };

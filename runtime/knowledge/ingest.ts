@@ -208,10 +208,9 @@ export function changeOf(page: KnowledgePage, storedChunks: readonly StoredChunk
   const chunksByContent = Map.groupBy(storedChunks, ({ content }) => content);
   const addedChunks: StoredChunk[] = [];
   const movedChunks: ChunkChange["movedChunks"][number][] = [];
-  const title = storableText(page.title);
-  const { space, url, author, edited_at } = page;
+  const { title, space, url, author, edited_at } = page;
   const about = { space, url, ...(author && { author }), ...(edited_at && { edited_at }) };
-  for (const [chunk_index, { heading_path, text }] of chunkMarkdown(storableText(page.body)).entries()) {
+  for (const [chunk_index, { heading_path, text }] of chunkMarkdown(page.body).entries()) {
     // Many pages start with their title as a heading.
     const headings = heading_path[0] === oneLine(title) ? heading_path.slice(1) : heading_path;
     const content = [[title, ...headings].filter((part) => part !== "").join(" › "), text].join("\n\n").trimStart();
@@ -234,13 +233,15 @@ async function advance(job: ClaimedJob, sql: Sql, step: (tx: Queryable) => Promi
   });
 }
 
-/** A duplicate or unrequested page would corrupt the index. */
+/** A duplicate or unrequested page would corrupt the index, and the database refuses some characters. */
 function checkedPages(pages: readonly KnowledgePage[], requestedIds: readonly string[]): KnowledgePage[] {
   const left = new Set(requestedIds);
   return pages
     .filter(({ id }) => left.delete(id))
     .map((page) => ({
       ...page,
+      title: storableText(page.title),
+      body: storableText(page.body),
       revision: storableText(page.revision),
       url: page.url === null ? null : storableText(page.url),
       space: page.space === null ? null : storableText(page.space),

@@ -53,7 +53,7 @@ export const storeRevisions = async (
   void (await sql`
     insert into knowledge_pages (knowledge_source_id, page_id, revision, listed_revision, listed_by)
     select ${source}::uuid, e.id, e.revision, e.revision, ${job}::uuid
-    from jsonb_to_recordset(${JSON.stringify(pages)}::text::jsonb) e (id text, revision text)
+    from jsonb_to_recordset(${JSON.stringify(pages.map(({ id, revision }) => ({ id, revision })))}::text::jsonb) e (id text, revision text)
     on conflict (knowledge_source_id, page_id) do update
       set revision = excluded.revision, listed_revision = excluded.listed_revision, listed_by = excluded.listed_by`);
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { account, FakeWiki } from "../../plugins/wiki/test-wiki.ts";
 import { ended, type Job, jobsOf, synced, wikiConfig } from "../harness/knowledge.ts";
 import { describeOnDatabases } from "../harness/on-databases.ts";
@@ -189,6 +189,22 @@ describeOnDatabases("knowledge sources", (database) => {
     } finally {
       await large.close();
     }
+  });
+
+  test("characters that the database cannot store are replaced, wherever they are in a page", async () => {
+    const odd = await new FakeWiki(true, ["DOCS"]).listen();
+    onTestFinished(() => odd.close());
+    odd.add({ title: "Odd\u0000 title", body: "<p>The zebra\u0000 door.</p>" });
+    odd.add({ title: "Half \ud800 title", body: "<p>The zebra \udc00 gate.</p>" });
+    odd.add({ title: "Plain", body: "<p>The zebra fence.</p>" });
+    const { id } = await add({ config: wikiConfig(odd) });
+    expect(await synced(service, id)).toMatchObject({ status: "succeeded", pages_changed: 3, error: null });
+    expect((await search("zebra")).map(({ content }) => content).toSorted()).toEqual([
+      "Half \ufffd title\n\nThe zebra \ufffd gate.",
+      "Odd\ufffd title\n\nThe zebra\ufffd door.",
+      "Plain\n\nThe zebra fence.",
+    ]);
+    expect((await service.del(path(id))).status).toBe(204);
   });
 
   test("gRPC answers from the same operations", async () => {
