@@ -7,21 +7,14 @@ import type { Sql } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { findMeant } from "../subject-names/queries.ts";
 import { namesOf, subjectKey, subjectParts } from "../subject-names/subject-key.ts";
-import { findDeferred, findNumbered, findSubjects, findTitle, searchSubjects } from "./queries.ts";
+import { type FoundSubject, findDeferred, findNumbered, findSubjects, findTitle, searchSubjects } from "./queries.ts";
 import { eventVerdict, executionVerdict, subjectVerdict } from "./verdict.ts";
 
 /** `sources`: names of the sources that a subject may belong to. */
 export function subjectOperations(sources: () => Iterable<string>): BoundOperation[] {
   return [
     handle(subjects.search, async ({ q, limit }, { sql }) => {
-      const number = /^[#!]?(\d+)$/.exec(q)?.[1];
-      const meant = number ? [] : await findMeant(sql, q, sources());
-      const exact = number
-        ? await findNumbered(sql, number, limit)
-        : meant.length > 0
-          ? await findSubjects(sql, meant, limit)
-          : [];
-      const subjects = exact.length > 0 ? exact : await searchSubjects(sql, wordsOf(q), limit);
+      const subjects = await findNamed(sql, q, { sources: sources(), limit });
       const items = subjects.map((one) => ({ ...one, ...subjectParts(one.subject) }));
       return { items, total: items.length };
     }),
@@ -37,17 +30,34 @@ export function subjectOperations(sources: () => Iterable<string>): BoundOperati
   ];
 }
 
-/** The words of a search; of an address, its last segments. */
-const wordsOf = (q: string): string[] =>
-  /^https?:/i.test(q)
-    ? [
-        q
-          .replace(/[?#].*$/, "")
-          .split("/")
-          .filter(Boolean)
-          .at(-1) ?? q,
-      ]
-    : q.split(/\s+/);
+/**
+ * The issues that a text names, otherwise those with its words. An address names one issue, so if no event is about it, others are no
+ * answer.
+ */
+async function findNamed(
+  sql: Sql,
+  q: string,
+  { sources, limit }: { sources: Iterable<string>; limit: number },
+): Promise<FoundSubject[]> {
+  const isAddress = /^https?:/i.test(q);
+  const meant = await findMeant(sql, q, sources);
+  if (meant.length > 0) {
+    const found = await findSubjects(sql, meant, limit);
+    if (found.length > 0 || isAddress) return found;
+  }
+  const word = isAddress ? lastSegment(q) : q;
+  const number = /^[#!]?(\d+)$/.exec(word)?.[1];
+  const numbered = number ? await findNumbered(sql, number, limit) : [];
+  if (numbered.length > 0 || (number && isAddress)) return numbered;
+  return searchSubjects(sql, word.split(/\s+/), limit);
+}
+
+const lastSegment = (address: string): string =>
+  address
+    .replace(/[?#].*$/, "")
+    .split("/")
+    .filter(Boolean)
+    .at(-1) ?? address;
 
 const dayMs = 86_400_000;
 

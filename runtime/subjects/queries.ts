@@ -2,7 +2,7 @@ import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { containsWords } from "../platform/database/history-page.ts";
 import { knownProjects } from "../subject-names/queries.ts";
 
-interface FoundSubject {
+export interface FoundSubject {
   readonly subject: string;
   readonly title: string | null;
   readonly events: number;
@@ -40,16 +40,18 @@ const newest = (sql: Queryable) =>
 
 /**
  * Subjects of the newest events whose name or title contains each of the words. A word such as `webshop#4` must match the end of
- * the name.
+ * the name, and `CONF-7` does not match `CONF-71`.
  */
 export function searchSubjects(sql: Queryable, words: readonly string[], limit: number): Promise<FoundSubject[]> {
   const isNumbered = (word: string) => /[#!]\d+$/.test(word);
   const ends = words.filter(isNumbered).map((word) => `%${word.replace(/[\\%_]/g, "\\$&")}`);
+  const keys = words.filter((word) => /^[a-z]\w*-\d+$/i.test(word)).map((word) => `${word}(?!\\d)`);
   const parts = words.filter((word) => !isNumbered(word)).join(" ");
   return sql<FoundSubject[]>`
     select found.*, ${titleOf(sql, sql`found.subject`)} as title from (
       select subject, count(*) as events, max(received_at) as last_event_at from (${newest(sql)}) newest group by subject
-      having bool_or(subject ilike all (${ends}::text[]) and ${containsWords(sql, sql`concat(subject, ' ', title)`, parts)})
+      having bool_or(subject ilike all (${ends}::text[]) and ${containsWords(sql, sql`concat(subject, ' ', title)`, parts)}
+        and concat(subject, ' ', title) ~* all (${keys}::text[]))
       order by last_event_at desc limit ${limit}) found
     order by last_event_at desc`;
 }

@@ -101,9 +101,10 @@ test("a misspelt member of an operation with a preview is refused, and nothing i
   expect((await world.service.post("/api/memory", memory)).status).toBe(201);
 });
 
+const found = async (q: string) =>
+  (await page(`/api/subjects?q=${encodeURIComponent(q)}`)).rows.map(({ subject }) => subject).sort();
+
 test("q finds an issue by its number, by the end of its name, and by a part of it", async () => {
-  const found = async (q: string) =>
-    (await page(`/api/subjects?q=${encodeURIComponent(q)}`)).rows.map(({ subject }) => subject).sort();
   const one = [`alpha:${repo}#1`];
   for (const q of ["1", "#1", " 1 ", "webshop#1", `${repo}#1`, `https://github.com/${repo}/issues/1`])
     expect(await found(q)).toEqual(one);
@@ -196,4 +197,15 @@ test("finished_from and finished_to bound the time of the end, in a list and in 
   const counted = async (filter: object) =>
     (await world.service.post<{ count: number }>("/api/task-executions/bulk", { action: "cancel", filter })).body.count;
   expect([await counted({}), await counted({ finished_from: middle })]).toEqual([2, 0]);
+});
+
+test("an issue that no event is about is not found by a part of its number", async () => {
+  await open(70);
+  const created = { webhookEvent: "jira:issue_created", issue: { key: "CONF-70", fields: { summary: "Login" } } };
+  await world.service.webhook(created, { slug: "gamma", event: "none" });
+  expect(await found("CONF-70")).toEqual(["gamma:CONF#CONF-70"]);
+  expect(await found("conf login")).toEqual(["gamma:CONF#CONF-70"]);
+  for (const q of ["CONF-7", "conf-7 login", "https://acme.example/browse/CONF-7", "https://github.com/acme/other/issues/7"])
+    expect(await found(q)).toEqual([]);
+  expect(await found("https://host.example/tickets/70")).toEqual([`alpha:${repo}#70`]);
 });
