@@ -83,11 +83,14 @@ export interface BoundOperation {
 
 export const handle = <O extends Operation>(op: O, run: Handler<O>): BoundOperation => Object.freeze({ op, run });
 
-/** Parses the input, runs the operation and parses its output, so that only declared members are returned. */
+/**
+ * Parses the input, runs the operation and parses its output, so that only declared members are returned. Of an operation that
+ * answers with events, the output is the data of the last one; null if there was none.
+ */
 export async function invoke(operation: BoundOperation, raw: unknown, context: Context): Promise<unknown> {
   const answer = await invokeWithEvents(operation, raw, context);
   if (!(answer instanceof Events)) return answer;
-  let last: unknown;
+  let last: unknown = null;
   for await (const { data } of answer.all) last = data;
   return operation.op.output.parse(last);
 }

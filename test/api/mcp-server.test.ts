@@ -127,6 +127,12 @@ describe("what is called", () => {
     expect([lacks.isError, textOf(lacks)]).toEqual([true, expect.stringMatching(/^parameters\.body: /)]);
   });
 
+  test("an operation that streams over HTTP answers when its stream ends, also if nothing happened", async () => {
+    expect(await call(keys.read, "events_follow", { seconds: 1 })).toMatchObject({ structuredContent: { result: null } });
+    const described = (await toolsOf(keys.read, "?only=events")).map(({ description }) => description);
+    expect(described).toEqual([expect.stringContaining("returns the data of its last event: set `seconds` to 30 or less.")]);
+  });
+
   test("a tool of the registry: it acts at the tracker, and is recorded", async () => {
     const ran = await call(keys.write, "alpha__add_comment", { issue: "octo/app#3", body: "From MCP" });
     expect(ran.structuredContent).toMatchObject({ status: "succeeded", result: { id: expect.any(String) } });

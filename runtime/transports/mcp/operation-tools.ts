@@ -20,7 +20,7 @@ function toolOf(operation: BoundOperation): McpTool {
     scope: op.scope,
     definition: {
       name: op.id.replaceAll(/[.-]/g, "_"),
-      description: documentationOf(op),
+      description: descriptionOf(op),
       inputSchema: schemaOf(op.input, "input") as McpTool["definition"]["inputSchema"],
       ...(!empty && {
         outputSchema: (isWrapped ? inResult(output) : output) as NonNullable<McpTool["definition"]["outputSchema"]>,
@@ -35,6 +35,13 @@ function toolOf(operation: BoundOperation): McpTool {
       return (isWrapped ? { result: answer } : answer) as Record<string, unknown>;
     },
   };
+}
+
+/** An answer over MCP is not a stream, and clients wait for it about a minute. */
+function descriptionOf(op: Operation): string {
+  const text = documentationOf(op);
+  if (!op.serverSentEvents || httpRoute(op).method !== "GET") return text;
+  return `${text} Over MCP, the call waits until the stream ends, and returns the data of its last event: set \`seconds\` to 30 or less.`;
 }
 
 /** Derived from the method, or for a POST that changes nothing (search), from the scope. */
