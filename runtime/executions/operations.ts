@@ -91,8 +91,8 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
       }
       if (execution?.transcript_removed_at)
         throw problem("wrong_state", "The execution's transcript was removed. Replay its event instead.");
-      if (execution)
-        throw problem("wrong_state", `The execution has the state ${execution.state}; only a failed execution can be restarted.`);
+      // Its state is read again, because another request may have restarted it.
+      if (execution) throw await refusal(sql, execution.id, "only a failed execution can be restarted");
       if ((await findTask(sql, id)) || (await hasExecutionsOfTask(sql, id))) {
         throw problem("wrong_state", `The task "${id}" has no failed execution to restart.`);
       }
