@@ -200,8 +200,12 @@ function mountDoors(app: OpenAPIHono, { config, receiver, tools, pluginRoutes, s
 const largestOf = (config: Config, limit: "MAX_BODY_BYTES" | "MAX_WEBHOOK_BYTES"): number =>
   Math.min(config[limit], config.MAX_INFLIGHT_BODY_BYTES);
 
-/** A body has 30 s, see `body.ts`. These limits also end a sender with slow headers, or with a slow body that was refused. */
-const timeouts = { headersTimeout: 20_000, requestTimeout: 40_000, connectionsCheckingInterval: 5_000 };
+/**
+ * A body has 30 s, see `body.ts`. These limits also end a sender with slow headers, or with a slow body that was refused. An idle
+ * connection stays open for longer than the 60 s of common proxies: with Node's 5 s, the service may close it while a proxy sends a
+ * webhook, which would be lost with a 502.
+ */
+const timeouts = { headersTimeout: 20_000, requestTimeout: 40_000, keepAliveTimeout: 75_000, connectionsCheckingInterval: 5_000 };
 
 const onlyWorks =
   "This replica only runs executions (SIGNALBOX_ROLE is worker) and answers /health. Call a replica with the role all or api.";

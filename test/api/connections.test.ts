@@ -56,6 +56,11 @@ test.each([
   await eventually(() => held.filter(({ closed }) => !closed).length <= most || null, { timeout: 3_000 });
 });
 
+test("an idle connection stays open for longer than proxies keep theirs, which is 60 s in nginx and AWS", async () => {
+  const [, seconds] = /^keep-alive: timeout=(\d+)\r$/im.exec(await askOnce()) ?? [];
+  expect(Number(seconds)).toBeGreaterThan(60);
+});
+
 test("connections that send a part of a body keep no one out", async () => {
   const head = "POST /webhook/alpha HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n";
   const held: Socket[] = [];
