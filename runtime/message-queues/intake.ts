@@ -3,6 +3,7 @@ import type { ForwardingQueue, IncomingOutcome, IncomingWebhook, Json, Queue } f
 import { causeOf } from "../platform/error-text.ts";
 import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
 import type { Log } from "../platform/log.ts";
+import { runInOrder } from "../webhooks/in-order.ts";
 import type { Receiver } from "../webhooks/receive.ts";
 import type { Entry, InOrder } from "../webhooks/received-webhook.ts";
 import { intakeFailure, ofQueue, WebhookFailed } from "./failures.ts";
@@ -33,9 +34,9 @@ export function startIntake({ queues, receiver, log }: IntakeOptions): QueueWork
     if (!queue.receive || !queue.acknowledge) return "done";
     const webhooks = await ofQueue(queue.receive({ limit: atOnce, wait_seconds: waitSeconds }));
     if (webhooks.length === 0) return "more";
-    const runInOrder = inOrderOf(webhooks.length);
+    // A failure is a result, so that it does not keep the events after it from being stored.
     const results = await Promise.all(
-      webhooks.map((one, i) => runInOrder(i, (inOrder) => accept(one, inOrder, receiver, json).then(storedResult, failed))),
+      runInOrder(webhooks, (one, inOrder) => accept(one, inOrder, receiver, json).then(storedResult, failed)),
     );
     const outcomes = webhooks.map(({ receipt }, i) => ({ receipt, outcome: results[i]?.outcome ?? "failed" }) as const);
     await ofQueue(queue.acknowledge(outcomes));
@@ -85,26 +86,4 @@ async function accept(webhook: IncomingWebhook, inOrder: InOrder, receiver: Rece
     if (error instanceof Problem && error.status < 500) receiver.noteRefusal(slug, entry, head, error.message);
     throw error;
   }
-}
-
-/**
- * Stores the events of a batch in its order. A store begins once those before it have begun, without waiting for their end, so
- * that they are stored together. An event that fails before its store does not block the next one.
- */
-function inOrderOf(count: number) {
-  const starts = Array.from({ length: count }, () => Promise.withResolvers<void>());
-  return async <T>(index: number, run: (inOrder: InOrder) => Promise<T>): Promise<T> => {
-    const begin = () => starts[index]?.resolve();
-    try {
-      return await run(async (store) => {
-        await starts[index - 1]?.promise;
-        const storing = store();
-        begin();
-        return storing;
-      });
-    } finally {
-      await starts[index - 1]?.promise;
-      begin();
-    }
-  };
 }

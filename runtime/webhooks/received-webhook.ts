@@ -50,7 +50,7 @@ export const isReported = ({ kind }: Origin): boolean => kind !== "own" && kind 
 export const replayOptions = (origin: Origin): ReplayOptions | undefined =>
   origin.kind === "replay" ? origin.options : undefined;
 
-/** Runs `store` after the earlier events were stored, then lets the next one follow. Rejects if an earlier one failed. */
+/** Runs `store` after the stores of earlier events have begun, then lets the next one follow. Rejects if an earlier one failed. */
 export type InOrder = <T>(store: () => Promise<T>) => Promise<T>;
 
 /** How an event arrived. */

@@ -6,6 +6,7 @@ import { newId } from "../../platform/ids.ts";
 import { storableText } from "../../platform/json.ts";
 import type { Log, Report } from "../../platform/log.ts";
 import { type Loop, startLoop } from "../../platform/loop.ts";
+import { runInOrder } from "../in-order.ts";
 import { PluginUnavailable } from "../plugin-unavailable.ts";
 import type { InOrder } from "../received-webhook.ts";
 import {
@@ -185,29 +186,11 @@ async function readAll(sql: Sql, partition: Partition, reader: Reader, { closed,
 }
 
 /** Parses concurrently. Each event is stored after the previous one, or not at all if that one failed. */
-function readInOrder(rows: readonly DeferredRow[], { read }: Reader): Promise<void>[] {
-  let before: Promise<void> = Promise.resolve();
-  return rows.map(async (row) => {
-    const previous = before;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    promise.catch(() => {});
-    before = promise;
-    const inOrder: InOrder = async (store) => {
-      await previous;
-      const stored = store();
-      resolve();
-      return stored;
-    };
-    try {
-      const payload = JSON.parse(Buffer.from(row.body).toString("utf8")) as Json;
-      await read(row, payload, { last: row.attempts + 1 >= maxAttempts, inOrder });
-      resolve();
-    } catch (error) {
-      reject(error);
-      throw error;
-    }
+const readInOrder = (rows: readonly DeferredRow[], { read }: Reader): Promise<void>[] =>
+  runInOrder(rows, async (row, inOrder) => {
+    const payload = JSON.parse(Buffer.from(row.body).toString("utf8")) as Json;
+    await read(row, payload, { last: row.attempts + 1 >= maxAttempts, inOrder });
   });
-}
 
 /** A webhook that waited too long becomes a discarded event that says why. It can be replayed. */
 async function expire(sql: Sql, { discard }: Reader, { ttl, alarm }: Pick<DeferredOptions, "ttl" | "alarm">): Promise<void> {
