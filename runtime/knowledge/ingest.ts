@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { type CallContext, type KnowledgeConnector, type KnowledgePage, PluginError } from "@signalbox/sdk";
+import { type CallContext, type KnowledgeConnector, type KnowledgePage, PluginError, plainLine } from "@signalbox/sdk";
 import { abortable } from "../platform/abortable.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { storableText } from "../platform/json.ts";
+import { cleanText } from "../untrusted/clean.ts";
 import { chunkMarkdown } from "./chunk.ts";
 import { advanceJob, type ClaimedJob, type JobChange } from "./job-queries.ts";
 import {
@@ -203,17 +204,20 @@ async function store(job: ClaimedJob, pages: KnowledgePage[], deletedIds: readon
   if (change.addedChunks.length > 0) deps.onChunksAdded();
 }
 
-/** Unchanged chunks keep their rows, and therefore their vectors. */
+/**
+ * The chunks of a page. The page is cleaned as a whole, because what its readers do not see can span several chunks. Unchanged chunks
+ * keep their rows, and therefore their vectors.
+ */
 export function changeOf(page: KnowledgePage, storedChunks: readonly StoredChunk[]): ChunkChange {
   const chunksByContent = Map.groupBy(storedChunks, ({ content }) => content);
   const addedChunks: StoredChunk[] = [];
   const movedChunks: ChunkChange["movedChunks"][number][] = [];
   const { title, space, url, author, edited_at } = page;
   const about = { space, url, ...(author && { author }), ...(edited_at && { edited_at }) };
-  for (const [chunk_index, { heading_path, text }] of chunkMarkdown(page.body).entries()) {
+  for (const [chunk_index, { heading_path, text }] of chunkMarkdown(cleanText(page.body)).entries()) {
     // Many pages start with their title as a heading.
     const headings = heading_path[0] === oneLine(title) ? heading_path.slice(1) : heading_path;
-    const content = [[title, ...headings].filter((part) => part !== "").join(" › "), text].join("\n\n").trimStart();
+    const content = [[plainLine(title), ...headings].filter((part) => part !== "").join(" › "), text].join("\n\n").trimStart();
     const metadata = { ...about, title, heading_path: headings };
     const old = chunksByContent.get(content)?.shift();
     if (!old) addedChunks.push({ id: newId(), page_id: page.id, content, metadata, chunk_index });

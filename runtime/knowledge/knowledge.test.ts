@@ -213,9 +213,9 @@ test("a page whose first heading equals its title has the title once", () => {
   const page = { id: "p", revision: "1", title: "Day  one", url: null, space: null };
   const { addedChunks } = changeOf({ ...page, body: "# Day one\na\n## Noon\nb\n# Day two\nc" }, []);
   expect(addedChunks.map(({ content, metadata }) => [content, metadata.heading_path])).toEqual([
-    ["Day  one\n\na", []],
-    ["Day  one › Noon\n\nb", ["Noon"]],
-    ["Day  one › Day two\n\nc", ["Day two"]],
+    ["Day one\n\na", []],
+    ["Day one › Noon\n\nb", ["Noon"]],
+    ["Day one › Day two\n\nc", ["Day two"]],
   ]);
   expect(changeOf({ ...page, title: "", body: "a" }, []).addedChunks.map(({ content }) => content)).toEqual(["a"]);
 });

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 5162293d38bd69de
+-- Made from 5b1adec7f03e8357
 
 create extension if not exists vector;
 
