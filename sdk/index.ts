@@ -3,7 +3,7 @@ export { backgroundsOf, showsWhiteText } from "./backgrounds.ts";
 export type * from "./contract.ts";
 export { cutMarkdown, openFence } from "./cut-markdown.ts";
 export { ifCode, PluginError, type PluginErrorCode, type PluginErrorShape, pluginErrorCodes } from "./errors.ts";
-export { factList, oneLine, plainLine, sections } from "./event-text.ts";
+export { type EventText, factList, joinedText, oneLine, plainLine, sections } from "./event-text.ts";
 export { fetchOnce } from "./fetch-once.ts";
 export { isHiddenElement, isUnseenColour } from "./hidden-elements.ts";
 export { type HttpClient, type HttpClientOptions, type HttpRequest, type HttpResponse, httpClient } from "./http-client.ts";

@@ -1,3 +1,5 @@
+import type { EventText } from "./event-text.ts";
+
 /** A value or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>;
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json };
@@ -65,8 +67,11 @@ export interface SourceEvent {
   readonly title?: string | null;
   /** Login or account id of the user who caused the event, comparable with the result of `Source.account`. */
   readonly actor: string | null;
-  /** Text for the agent, in Markdown: title, body, comment, states. It is untrusted data. */
-  readonly text: string;
+  /**
+   * Text for the agent, in Markdown: title, body, comment, states. It is untrusted data. A list contains texts that the platform shows
+   * one by one: what is left open in one, such as a code block or a hidden element, ends with it. Use `sections`.
+   */
+  readonly text: EventText;
   /** Whether the text carries the marker of a comment that Signalbox posted. See `hasMarker`. */
   readonly marked: boolean;
   /** When the event occurred at the platform, ISO 8601. */

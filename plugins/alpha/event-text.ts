@@ -1,4 +1,4 @@
-import { factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { type EventText, factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 import { isNumber } from "./address.ts";
 import { changesOf } from "./changes.ts";
 import { otherText } from "./other-text.ts";
@@ -8,7 +8,7 @@ import { linkedIssue } from "./place.ts";
 const maxTextLength = 65_536;
 
 /** The text for the agent: Markdown with a heading per part; `""` for a payload without the name of its event. */
-export function eventText(event: string, action: string | null, payload: unknown): string {
+export function eventText(event: string, action: string | null, payload: unknown): EventText {
   const changes = changesOf(event, action, payload);
   if (event === "issues") return itemText("Issue", valueAt(payload, "issue"), changes);
   if (event === "pull_request") return itemText("Pull request", valueAt(payload, "pull_request"), changes);
@@ -27,12 +27,12 @@ export function eventText(event: string, action: string | null, payload: unknown
   return otherText(event, action, payload);
 }
 
-function itemText(kind: string, item: unknown, changes: readonly string[]): string {
+function itemText(kind: string, item: unknown, changes: readonly string[]): EventText {
   const list = changes.map((change) => `- ${plainLine(change)}`).join("\n");
   return sections(heading(kind, item), facts(item), list && `## Changes\n\n${list}`, body(item, "body"));
 }
 
-function commentText(kind: string, item: unknown, action: string | null, payload: unknown): string {
+function commentText(kind: string, item: unknown, action: string | null, payload: unknown): EventText {
   return sections(
     heading(kind, item),
     facts(item),
@@ -51,7 +51,7 @@ function commentHeading(action: string | null, payload: unknown): string {
   return `## Comment${author ? ` by ${plainLine(author)}` : ""}${changed}`;
 }
 
-function commitCommentText(action: string | null, payload: unknown): string {
+function commitCommentText(action: string | null, payload: unknown): EventText {
   const comment = valueAt(payload, "comment");
   const commit = stringAt(comment, ["commit_id"], 100);
   return sections(
@@ -66,7 +66,7 @@ function commitCommentText(action: string | null, payload: unknown): string {
   );
 }
 
-function reviewCommentText(action: string | null, payload: unknown): string {
+function reviewCommentText(action: string | null, payload: unknown): EventText {
   const comment = valueAt(payload, "comment");
   const pull = valueAt(payload, "pull_request");
   return sections(
@@ -106,7 +106,7 @@ function codeBlock(text: string, language: string): string {
   return `${fence}${language}\n${text}\n${fence}`;
 }
 
-function reviewText(action: string | null, payload: unknown): string {
+function reviewText(action: string | null, payload: unknown): EventText {
   const review = valueAt(payload, "review");
   const pull = valueAt(payload, "pull_request");
   const author = stringAt(review, ["user", "login"], 200);
@@ -122,7 +122,7 @@ function reviewText(action: string | null, payload: unknown): string {
 }
 
 /** A conversation about lines of a pull request that was resolved or reopened. */
-function threadText(action: string | null, payload: unknown): string {
+function threadText(action: string | null, payload: unknown): EventText {
   const comments = valueAt(payload, "thread", "comments");
   const shown = Array.isArray(comments) ? comments.slice(0, 20) : [];
   const pull = valueAt(payload, "pull_request");
@@ -140,7 +140,7 @@ function threadText(action: string | null, payload: unknown): string {
 }
 
 /** An issue that became a part of another, or waits for it. */
-function linkText(event: string, action: string | null, payload: unknown): string {
+function linkText(event: string, action: string | null, payload: unknown): EventText {
   const issue = linkedIssue(event, action, payload);
   const others = ["parent_issue", "sub_issue", "blocked_issue", "blocking_issue"].filter(
     (name) => valueAt(payload, name) !== undefined && valueAt(payload, name) !== issue,
@@ -153,7 +153,7 @@ function linkText(event: string, action: string | null, payload: unknown): strin
   return sections(heading("Issue", issue), facts(issue), list && `## Changes\n\n${list}`, body(issue, "body"));
 }
 
-function deploymentText(payload: unknown): string {
+function deploymentText(payload: unknown): EventText {
   const status = valueAt(payload, "deployment_status");
   const deployment = valueAt(payload, "deployment");
   const environment = stringAt(status, ["environment"], 200) ?? stringAt(deployment, ["environment"], 200);

@@ -1,4 +1,4 @@
-import { factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { type EventText, factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 
 type Path = readonly string[];
 /** How to show an event that is not about an issue, a pull request or a comment: its object, and which members of it. */
@@ -134,7 +134,7 @@ const maxTextLength = 65_536;
 const maxCommits = 20;
 
 /** The text of an event that is not about an issue, a pull request or a comment: never `""`, so that a run knows what happened. */
-export function otherText(event: string, action: string | null, payload: unknown): string {
+export function otherText(event: string, action: string | null, payload: unknown): EventText {
   if (event === "") return "";
   const known = Object.hasOwn(events, event) ? events[event] : undefined;
   const { kind, of, title = [], facts, body } = known ?? { kind: event.replaceAll("_", " "), facts: [] };

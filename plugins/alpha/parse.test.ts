@@ -1,12 +1,19 @@
 import webhooks from "@octokit/webhooks-examples" with { type: "json" };
-import { addMarker, type WebhookPayload } from "@signalbox/sdk";
+import { addMarker, joinedText, type WebhookPayload } from "@signalbox/sdk";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse } from "./parse.ts";
 import { shortestOf } from "./test-shortest.ts";
 
 const ok = (event: ReturnType<typeof parse>) => {
-  for (const text of [event.text, event.event_name, event.action, event.actor, event.delivery_id, event.subject?.project]) {
+  for (const text of [
+    ...[event.text].flat(),
+    event.event_name,
+    event.action,
+    event.actor,
+    event.delivery_id,
+    event.subject?.project,
+  ]) {
     if (text) expect(text.isWellFormed() && !text.includes("\0")).toBe(true);
   }
 };
@@ -95,7 +102,7 @@ describe("parse", () => {
           expect(event.subject?.project).toMatch(/^[\w.-]+\/[\w.-]+$/);
           expect(event.actor).toBeTruthy();
           expect(event.occurred_at).toBeTruthy();
-          expect(event.text).toMatch(/^# (Issue|Pull request) #\d+: \S/);
+          expect(joinedText(event.text)).toMatch(/^# (Issue|Pull request) #\d+: \S/);
           subjects += 1;
         }
       }

@@ -1,4 +1,4 @@
-import type { Source } from "@signalbox/sdk";
+import { joinedText, type Source } from "@signalbox/sdk";
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
 import { http } from "msw";
 import { setupServer } from "msw/node";
@@ -123,7 +123,7 @@ describe("parse", () => {
     const comment = { id: 7, body: "Hi", user: eve, author_association: "FIRST_TIME_CONTRIBUTOR" };
     const event = of("issue_comment", { action: "created", issue, comment });
     expect(event).toMatchObject({ comment: "7", author: { id: "5", name: "eve", standing: "none" }, snapshot: false });
-    expect(event.text).toContain("## Comment by eve\n\nHi");
+    expect(joinedText(event.text)).toContain("## Comment by eve\n\nHi");
   });
 
   test.each([
@@ -140,7 +140,7 @@ describe("parse", () => {
   ])("issues %s names what changed", (action, more, changes, snapshot) => {
     const event = of("issues", { action, issue, ...more });
     expect(event).toMatchObject({ changes, snapshot });
-    for (const change of changes) expect(event.text).toContain(`- ${change}`);
+    for (const change of changes) expect(joinedText(event.text)).toContain(`- ${change}`);
   });
 
   test("a review comment shows file, lines and diff, which cannot leave their fence", () => {
@@ -151,6 +151,6 @@ describe("parse", () => {
       comment,
     });
     for (const part of ["- File: a.c\n- Line: 3-5", "````diff\n@@ -1 +1 @@\n+```\n+x\n````", "Why?", "It was broken."])
-      expect(text).toContain(part);
+      expect(joinedText(text)).toContain(part);
   });
 });

@@ -1,4 +1,4 @@
-import { factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { type EventText, factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 import { changesOf } from "./changes.ts";
 import { otherText } from "./other-text.ts";
 import { isEpic, isPrivate } from "./place.ts";
@@ -9,7 +9,7 @@ const maxTextLength = 262_144;
 const maxCodeLength = 10_000;
 
 /** The text for the agent: Markdown with a heading per part; `""` for a payload without the name of its event. */
-export function eventText(event: string, action: string | null, payload: unknown): string {
+export function eventText(event: string, action: string | null, payload: unknown): EventText {
   const item = valueAt(payload, "object_attributes");
   const changes = changesOf(event, action, payload);
   if (/^(Confidential )?Issue Hook$/.test(event)) return itemText(...kindOf(item), item, payload, changes);
@@ -25,12 +25,12 @@ function kindOf(item: unknown): [string, string] {
   return [type !== null && /^[A-Z][A-Za-z ]*$/.test(type) ? type : "Issue", "#"];
 }
 
-function itemText(kind: string, sign: string, item: unknown, payload: unknown, changes: readonly string[]): string {
+function itemText(kind: string, sign: string, item: unknown, payload: unknown, changes: readonly string[]): EventText {
   const list = changes.map((change) => `- ${plainLine(change)}`).join("\n");
   return sections(heading(kind, sign, item), facts(item, payload), list && `## Changes\n\n${list}`, body(item, "description"));
 }
 
-function noteText(action: string | null, payload: unknown): string {
+function noteText(action: string | null, payload: unknown): EventText {
   const note = valueAt(payload, "object_attributes");
   const author = stringAt(payload, ["user", "username"], 200);
   const internal = isPrivate("Note Hook", payload) ? "Internal comment" : "Comment";
@@ -64,7 +64,7 @@ function about(payload: unknown): string[] {
   const sha = stringAt(commit, ["id"], 100) ?? stringAt(payload, ["object_attributes", "commit_id"], 100);
   const title = stringAt(commit, ["message"], 1000)?.split("\n")[0];
   const by = stringAt(commit, ["author", "name"], 200)?.replace(/\s+/g, " ") ?? null;
-  return [`# Commit${sha ? ` ${plainLine(sha)}` : ""}${title ? `: ${title}` : ""}`, factList([["Author", by], link])];
+  return [`# Commit${sha ? ` ${plainLine(sha)}` : ""}${title ? `: ${plainLine(title)}` : ""}`, factList([["Author", by], link])];
 }
 
 /** What a reader of the note sees above it: the description, the commit message, or the code of the snippet. */
@@ -80,7 +80,7 @@ function description(payload: unknown): string {
 }
 
 /** File and line of a note on a diff, with the diff if the payload contains it. */
-function position(note: unknown): string {
+function position(note: unknown): EventText {
   const at = valueAt(note, "position");
   const diff = valueAt(note, "st_diff");
   const path =

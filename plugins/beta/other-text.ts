@@ -1,4 +1,4 @@
-import { factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { type EventText, factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 
 type Path = readonly string[];
 /**
@@ -109,7 +109,7 @@ const maxCommits = 20;
  * The text of an event that is not about an issue, a merge request or a note: never `""`, so that a run knows what happened.
  * Variables of pipelines are left out: they may contain secrets.
  */
-export function otherText(event: string, action: string | null, payload: unknown): string {
+export function otherText(event: string, action: string | null, payload: unknown): EventText {
   if (event === "") return "";
   const known = Object.hasOwn(events, event) ? events[event] : undefined;
   const {

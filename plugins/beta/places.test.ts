@@ -1,4 +1,4 @@
-import type { Source } from "@signalbox/sdk";
+import { joinedText, type Source } from "@signalbox/sdk";
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
 import { http } from "msw";
 import { setupServer } from "msw/node";
@@ -188,7 +188,7 @@ describe("parse", () => {
       "commits: aaaaaaaaaaaa → bbbbbbbbbbbb",
     ];
     expect(event).toMatchObject({ snapshot: true, changes });
-    for (const change of changes) expect(event.text).toContain(`- ${change}`);
+    for (const change of changes) expect(joinedText(event.text)).toContain(`- ${change}`);
     expect(of("Issue Hook", { object_attributes: { iid: 7, action: "open" }, changes: payload.changes }).changes).toEqual([]);
   });
 

@@ -1,3 +1,4 @@
+import { joinedText } from "@signalbox/sdk";
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
 import { http } from "msw";
 import { setupServer } from "msw/node";
@@ -122,7 +123,7 @@ test("reports each edit of labels with its actor and the labels before and after
     { changes: { labels: { previous: labels("bug", "old"), current: labels("bug", "old", "ready") } } },
   ]);
   expect(new Set(events.map(({ change_key }) => change_key)).size).toBe(4);
-  expect(events[1]?.text).toContain("## Changes");
+  expect(joinedText(events[1]?.text ?? "")).toContain("## Changes");
   // Removed again, later than the list shows: the platform moves an item's `updated_at` once a minute at most.
   tracker.relabel("issues/1", { remove: ["In Progress"] }, new Date().toISOString(), "bob");
   const item = tracker.items.find(({ of }) => of === "issues/1");

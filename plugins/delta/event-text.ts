@@ -1,4 +1,4 @@
-import { factList, plainLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
+import { type EventText, factList, plainLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
 import { markdownOf } from "./bodies.ts";
 import { changesOf } from "./changes.ts";
 import type { Convert } from "./conversions.ts";
@@ -8,12 +8,12 @@ import { commentIn, isActivity, isIssue, isNone } from "./names.ts";
 const maxTextLength = 262_144;
 
 /** The text for the agent: Markdown with a heading per part; `""` for a payload without the name of its event. */
-export async function eventText(convert: Convert, event: string, payload: unknown): Promise<string> {
+export async function eventText(convert: Convert, event: string, payload: unknown): Promise<EventText> {
   const data = dataOf(payload);
   if (isActivity(event)) return activityText(convert, event, payload);
   if (event.startsWith("issue.link.") || event.startsWith("issue_link.")) return linkText(event, data);
   if (isIssue(event)) {
-    const changes = changesOf(event, payload).map((line) => `- ${line}`);
+    const changes = changesOf(event, payload).map((line) => `- ${plainLine(line)}`);
     const changed = changes.length > 0 ? `## Changes\n\n${changes.join("\n")}` : "";
     return sections(heading(data), facts(data), changed, await description(convert, data));
   }
@@ -43,7 +43,7 @@ export function issueIn(event: string, payload: unknown): unknown {
 const actionTexts: Readonly<Record<string, string>> = { updated: ", edited", deleted: ", deleted" };
 const actionText = (event: string): string => actionTexts[event.split(".").at(-1) ?? ""] ?? "";
 
-async function activityText(convert: Convert, event: string, payload: unknown): Promise<string> {
+async function activityText(convert: Convert, event: string, payload: unknown): Promise<EventText> {
   const comment = commentIn(payload);
   const author =
     stringAt(payload, ["activity", "actor", "display_name"], 200) ?? stringAt(comment, ["actor_detail", "display_name"], 200);
@@ -57,7 +57,7 @@ async function activityText(convert: Convert, event: string, payload: unknown): 
 }
 
 /** A link has a title of its own; its issue is named by id only. */
-const linkText = (event: string, data: unknown): string =>
+const linkText = (event: string, data: unknown): EventText =>
   sections(
     "# Issue",
     `## Link${actionText(event)}`,
@@ -68,7 +68,7 @@ const linkText = (event: string, data: unknown): string =>
   );
 
 /** A cycle, a module, a project, a page: whatever has a name. */
-async function groupText(convert: Convert, thing: string, action: string, data: unknown): Promise<string> {
+async function groupText(convert: Convert, thing: string, action: string, data: unknown): Promise<EventText> {
   const name = plainLine(stringAt(data, ["name"]) ?? "");
   const day = (member: string) => timestampAt(data, member)?.slice(0, 10) ?? null;
   return sections(

@@ -1,3 +1,4 @@
+import { joinedText } from "@signalbox/sdk";
 import { setUpPlugin } from "@signalbox/sdk/testing";
 import { expect, test } from "vitest";
 import delta from "./index.ts";
@@ -34,7 +35,7 @@ test.each([
 ])("%j says what happened and is about no issue", async (payload, parts) => {
   const event = await read(payload);
   expect(event).toMatchObject({ subject: null, missing_field: null });
-  for (const part of parts) expect(event.text).toContain(part);
+  for (const part of parts) expect(joinedText(event.text)).toContain(part);
 });
 
 test("an issue that was added to a cycle is what the event is about", async () => {
@@ -43,7 +44,7 @@ test("an issue that was added to a cycle is what the event is about", async () =
   expect(event).toMatchObject({
     subject: { project, issue },
     incomplete: true,
-    text: "# Cycle issue: Sprint 12\n\n- Action: created",
+    text: ["# Cycle issue: Sprint 12", "- Action: created"],
   });
 });
 
@@ -51,7 +52,7 @@ test("deletions say so", async () => {
   const deleted = await read({ event: "issue", action: "deleted", data: { id: issue } });
   const comment = await read({ event: "issue_comment", action: "deleted", data: { id: "c", issue } });
   expect([deleted.changes, comment.changes]).toEqual([["issue: deleted"], ["comment: deleted"]]);
-  expect(deleted.text).toContain("- issue: deleted");
+  expect(joinedText(deleted.text)).toContain("- issue: deleted");
 });
 
 test("an update to a state of the group completed or cancelled closes the issue; another change of such an issue does not", async () => {

@@ -1,4 +1,4 @@
-import { factList, plainLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
+import { type EventText, factList, plainLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
 import { markdownOf } from "./bodies.ts";
 import type { Convert } from "./conversions.ts";
 import { linkOf } from "./describe.ts";
@@ -6,7 +6,7 @@ import { hasComment, isComment, isIssue } from "./event-name.ts";
 import { otherText } from "./other-text.ts";
 
 /** The text for the agent: Markdown with a heading per part; `""` for a payload without the name of its event. */
-export async function eventText(convert: Convert, event: string, payload: unknown): Promise<string> {
+export async function eventText(convert: Convert, event: string, payload: unknown): Promise<EventText> {
   const fields = valueAt(payload, "issue", "fields");
   const top = [heading(payload), facts(fields, linkOf(payload))];
   if (event.startsWith("worklog_")) return sections(...top, await worklogText(convert, event, payload));
@@ -31,7 +31,7 @@ export async function eventText(convert: Convert, event: string, payload: unknow
 const actionTexts: Readonly<Record<string, string>> = { created: "", updated: ", edited", deleted: ", deleted" };
 const actionText = (event: string): string => actionTexts[event.split("_").at(-1) ?? ""] ?? "";
 
-async function commentText(convert: Convert, event: string, payload: unknown): Promise<string> {
+async function commentText(convert: Convert, event: string, payload: unknown): Promise<EventText> {
   const comment = valueAt(payload, "comment");
   const author = stringAt(comment, ["author", "displayName"], 200);
   const action = isComment(event) ? actionText(event) : "";
@@ -41,7 +41,7 @@ async function commentText(convert: Convert, event: string, payload: unknown): P
   );
 }
 
-async function worklogText(convert: Convert, event: string, payload: unknown): Promise<string> {
+async function worklogText(convert: Convert, event: string, payload: unknown): Promise<EventText> {
   const worklog = valueAt(payload, "worklog");
   const author = stringAt(worklog, ["author", "displayName"], 200);
   const spent = stringAt(worklog, ["timeSpent"], 100);
@@ -56,7 +56,7 @@ async function worklogText(convert: Convert, event: string, payload: unknown): P
   );
 }
 
-function attachmentText(event: string, payload: unknown): string {
+function attachmentText(event: string, payload: unknown): EventText {
   const attachment = valueAt(payload, "attachment");
   const author = stringAt(attachment, ["author", "displayName"], 200);
   const size = valueAt(attachment, "size");
@@ -112,5 +112,5 @@ export function changesOf(event: string, payload: unknown): string[] {
 
 const listedChanges = (event: string, payload: unknown): string =>
   changesOf(event, payload)
-    .map((line) => `- ${line}`)
+    .map((line) => `- ${plainLine(line)}`)
     .join("\n");

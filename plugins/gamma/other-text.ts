@@ -1,4 +1,4 @@
-import { factList, plainLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
+import { type EventText, factList, plainLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
 
 /** Members of a payload that contain the object of an event, with the platform's name for it. */
 const things = [
@@ -15,7 +15,7 @@ const things = [
  * The text of an event that is not about an issue, a comment, a work log or an attachment; never `""`, so that a run knows
  * what happened. Values of properties are left out, because apps store data there that people do not see.
  */
-export function otherText(event: string, payload: unknown): string {
+export function otherText(event: string, payload: unknown): EventText {
   if (event === "") return "";
   const [member, kind] = things.find(([name]) => isObject(valueAt(payload, name))) ?? [null, null];
   const thing = member === null ? null : valueAt(payload, member);

@@ -1,3 +1,4 @@
+import { joinedText } from "@signalbox/sdk";
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
 import { http } from "msw";
 import { setupServer } from "msw/node";
@@ -50,8 +51,8 @@ describe.for([3, 2] as const)("polling version %i", (version) => {
     const first = await poll(null);
     expect(first.names).toEqual(["gamma:issue_created APP-2", "gamma:issue_updated APP-3", "comment_created APP-3"]);
     expect(new Set(first.events.map((event) => event.actor))).toEqual(new Set([version === 3 ? "5b10-ann" : "ann"]));
-    expect(first.events[1]?.text).toContain("- status: To Do → In Progress");
-    expect(first.events[2]?.text).toContain("## Comment by Ann\n\nHm.");
+    expect(joinedText(first.events[1]?.text ?? "")).toContain("- status: To Do → In Progress");
+    expect(joinedText(first.events[2]?.text ?? "")).toContain("## Comment by Ann\n\nHm.");
     for (const event of first.events)
       expect(event).toMatchObject({ missing_field: null, delivery_id: `poll:${event.change_key}` });
     expect((await poll(first.cursor)).names).not.toContain("gamma:issue_created APP-2");

@@ -67,9 +67,9 @@ test("an execution whose text cannot be unpacked is claimed with the reason, and
     await sql`update task_executions set packed_content = ${bytes} where id = ${ids[n] as string}`;
   const claimed = await claimAll(9);
   expect(ids.map((one) => claimed.find(({ id }) => id === one))).toMatchObject([
-    { content: text, unreadable: null },
-    { content: "", unreadable: expect.stringContaining("packed with dictionary 8, which this release does not have") },
-    { content: "", unreadable: "unexpected end of file" },
+    { parts: [text], unreadable: null },
+    { parts: [], unreadable: expect.stringContaining("packed with dictionary 8, which this release does not have") },
+    { parts: [], unreadable: "unexpected end of file" },
   ]);
 });
 

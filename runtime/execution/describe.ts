@@ -1,4 +1,4 @@
-import { plainLine, rememberLatest, type SubjectDetails } from "@signalbox/sdk";
+import { joinedText, plainLine, rememberLatest, type SubjectDetails } from "@signalbox/sdk";
 import { withDeadline } from "../platform/abortable.ts";
 import type { Log } from "../platform/log.ts";
 import { retryRemote } from "../platform/remote-calls.ts";
@@ -27,10 +27,10 @@ export function createDescriptions(log: Log): Descriptions {
   const known = rememberLatest<Promise<SubjectDetails | null>>(maxEntries);
   const backoffUntil = new Map<string, number>();
   const describe = async (execution: ClaimedExecution, { source, settings }: Connection, signal: AbortSignal) => {
-    const { project, issue, content } = execution;
+    const { project, issue, parts } = execution;
     if (project === null || issue === null) return null;
     const call = { signal, connection: settings, key: `${execution.id}.describe` };
-    return (await source.adapter.describe?.({ subject: { project, issue }, text: content }, call)) ?? null;
+    return (await source.adapter.describe?.({ subject: { project, issue }, text: joinedText(parts) }, call)) ?? null;
   };
   const ask = async (execution: ClaimedExecution, connection: Connection): Promise<SubjectDetails | null> => {
     const { id, source } = connection;

@@ -3,6 +3,7 @@ import type { EventAuthor } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { messageOf } from "../platform/error-text.ts";
 import { unpack } from "../platform/packing/packed.ts";
+import { partsOf } from "../untrusted/text-parts.ts";
 
 /** Facts of an execution's event that decide where its answer belongs. See `SourceEvent`. */
 export interface AnswerPlace {
@@ -35,8 +36,9 @@ export interface ClaimedExecution {
   readonly subject: string | null;
   readonly project: string | null;
   readonly issue: string | null;
-  readonly content: string;
-  /** Why its stored text cannot be decompressed; `content` is then empty. `null` if it is readable. */
+  /** The text of its event: parts that the platform shows one by one. */
+  readonly parts: readonly string[];
+  /** Why its stored text cannot be decompressed; `parts` is then empty. `null` if it is readable. */
   readonly unreadable: string | null;
   /** Where the event's answer belongs; `null`: the event is no longer stored, or there was none. */
   readonly place: AnswerPlace | null;
@@ -91,7 +93,9 @@ export interface ClaimRequest {
  * related rows) and `0115_lanes.sql` (which executions it skips).
  */
 export async function claimExecutions(sql: Sql, request: ClaimRequest): Promise<ClaimedExecution[]> {
-  const rows = await sql<(Omit<ClaimedExecution, "unreadable"> & { packed_content: Uint8Array | null })[]>`
+  const rows = await sql<
+    (Omit<ClaimedExecution, "parts" | "unreadable"> & { content: string; packed_content: Uint8Array | null })[]
+  >`
     with claimed as materialized (
       select * from claim_executions(${request.worker}, ${request.maxExecutions}, ${request.leaseSeconds}, ${JSON.stringify(request.limits)}::text::jsonb,
         ${request.share}, ${request.leasedExecutions.flatMap(({ source, project }) => (project === null ? [] : [`${source}:${project}`]))}::text[],
@@ -101,15 +105,15 @@ export async function claimExecutions(sql: Sql, request: ClaimRequest): Promise<
       failures, deaths, handovers, lease, state, author, author_standing, held_reason, held_until, released_at is not null as is_released, dry_run, overrides,
       w.task_version, w.agent_version, w.probes, w.place, w.origin
     from claimed left join claimed_with(array(select id from claimed)) w using (id)`;
-  return rows.map(({ packed_content, ...row }) => ({ ...row, ...textOf(row.content, packed_content) }));
+  return rows.map(({ content, packed_content, ...row }) => ({ ...row, ...partsIn(content, packed_content) }));
 }
 
 /** The text of an execution. Never throws, because the claim is committed and contains other rows. */
-function textOf(content: string, packed: Uint8Array | null): Pick<ClaimedExecution, "content" | "unreadable"> {
+function partsIn(content: string, packed: Uint8Array | null): Pick<ClaimedExecution, "parts" | "unreadable"> {
   try {
-    return { content: packed === null ? content : Buffer.from(unpack(packed)).toString(), unreadable: null };
+    return { parts: partsOf(packed === null ? content : Buffer.from(unpack(packed)).toString()), unreadable: null };
   } catch (error) {
-    return { content: "", unreadable: messageOf(error) };
+    return { parts: [], unreadable: messageOf(error) };
   }
 }
 

@@ -1,5 +1,5 @@
 import type { PolicyLevel } from "@signalbox/schema/policy";
-import type { SubjectDetails } from "@signalbox/sdk";
+import { joinedText, type SubjectDetails } from "@signalbox/sdk";
 import type { Agent } from "../agents/queries.ts";
 import { connectionTarget } from "../breakers/breakers.ts";
 import { saveUses } from "../memory/use-queries.ts";
@@ -230,9 +230,9 @@ async function named(
 }
 
 /** The memories for the prompt. Their keys are stored with the execution. */
-async function recallAndRecord({ id, content, project_id }: ClaimedExecution, agent_id: string | null, deps: RunDeps) {
+async function recallAndRecord({ id, parts, project_id }: ClaimedExecution, agent_id: string | null, deps: RunDeps) {
   const viewer = { execution_id: id, agent_id, project_id };
-  const memories = await inSpan("memory.search", {}, () => deps.recall(content, viewer));
+  const memories = await inSpan("memory.search", {}, () => deps.recall(joinedText(parts), viewer));
   const keys = memories.map(({ key }) => key);
   if (keys.length > 0) await saveUses(deps.sql, id, keys);
   return memories;

@@ -8,11 +8,12 @@ export interface Provenance {
 }
 
 /**
- * An external text as a model reads it: cleaned, between tags with a random name, which the text cannot know and so cannot close,
- * after lines that name its origin. `title` is our own text.
+ * The parts of an external text as a model reads them: cleaned, between tags with a random name, which no part can know and so cannot
+ * close, after lines that name their origin. `title` is our own text.
  */
-export function fence(title: string, text: string, kind: string, provenance: Provenance = {}): string {
-  return fenceCleaned(title, closeFences(cleanText(text)), kind, provenance);
+export function fence(title: string, parts: readonly string[], kind: string, provenance: Provenance = {}): string {
+  const cleaned = parts.map((part) => closeFences(cleanText(part))).filter((part) => part.trim() !== "");
+  return fenceCleaned(title, cleaned.join("\n\n"), kind, provenance);
 }
 
 /** A name for a fence, which no text can know. */

@@ -86,13 +86,12 @@ export function newestText(
 ): { readonly title: string; readonly texts: FormattedText[] } {
   const comment = textAt(payload, commentTexts);
   if (comment !== undefined) return { title: "", texts: [comment] };
-  const heading = /^# .*/.exec(text)?.[0] ?? "";
+  const [first = "", ...others] = typeof text === "string" ? [text] : text;
+  const heading = /^# .*/.exec(first)?.[0] ?? "";
   const description = textAt(payload, descriptions);
   const format = description?.format === "markdown" ? "markdown" : "unknown";
-  return {
-    title: title ?? heading,
-    texts: [{ text: text.slice(heading.length), format }, ...(description ? [description] : [])],
-  };
+  const parts = [first.slice(heading.length), ...others].map((part): FormattedText => ({ text: part, format }));
+  return { title: title ?? heading, texts: [...parts, ...(description ? [description] : [])] };
 }
 
 const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_-]/u.test(character);

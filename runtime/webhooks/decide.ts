@@ -6,6 +6,7 @@ import type { Report } from "../platform/log.ts";
 import { pack } from "../platform/packing/packed.ts";
 import { hopLimit } from "../policy/author-rules.ts";
 import type { Policies } from "../policy/policies.ts";
+import { storedParts } from "../untrusted/text-parts.ts";
 import type { Arrival, NewExecution } from "./arrival.ts";
 import { rowOf } from "./event-row.ts";
 import { type GateInput, refusalOf } from "./gate.ts";
@@ -17,8 +18,6 @@ import type { Routing } from "./routing.ts";
 
 /** Maximum length of the text that an agent reads, in characters. */
 const maxContent = 200_000;
-const shorten = (text: string) =>
-  text.length > maxContent ? `${text.slice(0, maxContent)}\n\n[cut: ${text.length} characters in all]` : text;
 
 export interface DecisionDeps {
   readonly routing: Routing;
@@ -61,7 +60,7 @@ export function decide(incoming: IdentifiedEvent, refused: string | null, named:
   const { triggers, mapped, allowed, outcome, reason } = decisionOf(incoming, refused, named, deps);
   for (const { canonical_trigger, missingTasks: missing } of mapped)
     if (missing.length > 0) deps.warn("a trigger is mapped to tasks that do not exist", { canonical_trigger, missing });
-  const content = storableText(shorten(event.text));
+  const content = storableText(storedParts(event.text, maxContent));
   return {
     event: rowOf(incoming, triggers, reason, outcome === "discarded"),
     project: event.subject && storableText(event.subject.project),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
+import { joinedText } from "../event-text.ts";
 import { expectPluginError, withTracker } from "./expect.ts";
 import { callContext } from "./fake-host.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
@@ -26,8 +27,8 @@ export function createCases(open: OpenSource, fixtures: SourceFixtures): TestCas
             const event = await source.parse(JSON.parse(JSON.stringify(answer.event)));
             assert.equal(event.missing_field, null, "the event of a created issue must have no missing field");
             assert.ok(event.subject, "the event of a created issue must have a subject");
-            assert.match(event.text, /A new\s+issue/, "the event of a created issue must contain its title");
-            assert.match(event.text, /reason/, "the event of a created issue must contain its text");
+            assert.match(joinedText(event.text), /A new\s+issue/, "the event of a created issue must contain its title");
+            assert.match(joinedText(event.text), /reason/, "the event of a created issue must contain its text");
           }
           for (const _ of [1, 2]) await source.closeIssue?.({ project, key }, callContext(settings(tracker.url)));
           if (source.closeIssue) assert.ok(tracker.writes() - before >= 2, "closeIssue must close");

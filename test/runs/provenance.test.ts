@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ChatRequest } from "../../examples/demo/chat.ts";
 import { type LoopbackServer, startLoopback } from "../../examples/demo/loopback-server.ts";
 import { FakeWiki } from "../../plugins/wiki/test-wiki.ts";
-import { issueOpened } from "../harness/alpha-payloads.ts";
+import { issueCommented, issueOpened } from "../harness/alpha-payloads.ts";
 import { gateway } from "../harness/gateway.ts";
 import { synced, wikiConfig } from "../harness/knowledge.ts";
 import { changingServer } from "../harness/mcp-servers.ts";
@@ -106,4 +106,17 @@ test("a title that names an element hides nothing, and text that readers do not 
   expect(event).toContain("[seen](https://example.com/docs)");
   expect(event).toContain("```sh\nrun\n```");
   expect(event).not.toContain("SECRET");
+});
+
+test("a comment neither shows what the description of its issue hides, nor hides what that shows", async () => {
+  await world.service.post("/api/tasks/triggers", { canonical_trigger: "issue.commented", task_id: "first" });
+  const comments = ["Look:\n\n```", "~~~~", "<div hidden>", "<!-- open", "<script>", "<![CDATA[", '<div title="'];
+  const body =
+    'Steps to repeat. <!-- SECRET -->\n\n<p hidden>SECRET</p>\n\n~~~~\n~~~~\n\n```\n```\n\n[link](https://example.com "SECRET")';
+  for (const [n, comment] of comments.entries()) {
+    const { event } = await readOf(20 + n, issueCommented({ number: 20 + n, title, body, comment }));
+    expect(event, comment).toContain("## Description\n\nSteps to repeat.");
+    expect(event, comment).toContain("[link](https://example.com)");
+    expect(event, comment).not.toContain("SECRET");
+  }
 });

@@ -1,10 +1,10 @@
-import { factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { type EventText, factList, plainLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 
 /** The dispatcher passes on no more than this. Characters. */
 const maxTextLength = 262_144;
 
 /** The text for the agent: Markdown with a heading per part; `""` for events without text. */
-export function eventText(event: string, payload: unknown): string {
+export function eventText(event: string, payload: unknown): EventText {
   const pull = valueAt(payload, "pull_request");
   const item = valueAt(payload, "issue") ?? pull;
   if (item === undefined) return "";

@@ -1,10 +1,19 @@
-import { factList, plainLine, sections, stringAt, stripInvisibleMarker, stripMarker, valueAt } from "@signalbox/sdk";
+import {
+  type EventText,
+  factList,
+  plainLine,
+  sections,
+  stringAt,
+  stripInvisibleMarker,
+  stripMarker,
+  valueAt,
+} from "@signalbox/sdk";
 
 /** The dispatcher passes on no more than this. Characters. */
 const maxTextLength = 262_144;
 
 /** The text for the agent: Markdown with a heading per part; `""` for events without text. */
-export function eventText(event: string, action: string | null, payload: unknown): string {
+export function eventText(event: string, action: string | null, payload: unknown): EventText {
   const data = valueAt(payload, "data");
   if (event === "Issue") {
     const changes = changesOf(event, action, payload)
@@ -23,7 +32,7 @@ export function eventText(event: string, action: string | null, payload: unknown
   );
 }
 
-function commentText(action: string | null, data: unknown, payload: unknown): string {
+function commentText(action: string | null, data: unknown, payload: unknown): EventText {
   const author = line(data, ["user", "name"]) ?? line(data, ["externalUser", "name"]) ?? line(payload, ["actor", "name"]);
   const edited = action === "update" ? " (edited)" : "";
   const parent = body(valueAt(data, "parent"), "body");

@@ -34,7 +34,7 @@ export const sourceEvent = z.object({
   subject: z.object({ project: shortText, issue: shortText }).nullable(),
   title: shortText.nullish(),
   actor: shortText.nullable(),
-  text: z.string().max(4_000_000),
+  text: z.union([z.string().max(4_000_000), z.array(z.string().max(1_000_000)).max(1_000)]),
   marked: z.boolean(),
   occurred_at: shortText.nullable(),
   missing_field: shortText.nullable(),

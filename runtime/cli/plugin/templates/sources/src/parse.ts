@@ -1,8 +1,10 @@
 import {
   firstHeader,
   hasMarker,
+  plainLine,
   type SourceEvent,
   sanitizeText,
+  sections,
   stringAt,
   timestampAt,
   valueAt,
@@ -23,9 +25,10 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     subject: project !== null && isNumber ? { project, issue: String(issue) } : null,
     title: stringAt(payload, ["issue", "title"]),
     actor: stringAt(payload, ["sender", "login"], 200),
-    text: [stringAt(payload, ["issue", "title"]), body ?? stringAt(payload, ["issue", "body"], 1_000_000)]
-      .filter(Boolean)
-      .join("\n\n"),
+    text: sections(
+      plainLine(stringAt(payload, ["issue", "title"]) ?? ""),
+      body ?? stringAt(payload, ["issue", "body"], 1_000_000) ?? "",
+    ),
     marked: hasMarker(body),
     occurred_at: timestampAt(payload, "at"),
     missing_field:

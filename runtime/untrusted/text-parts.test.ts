@@ -1,0 +1,45 @@
+import { joinedText } from "@signalbox/sdk";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { fence } from "./fence.ts";
+import { partsOf, storedParts } from "./text-parts.ts";
+
+const shown = (...parts: string[]) => fence("The event.", parts, "event").split("\n").slice(2, -1).join("\n");
+const markup = [
+  "```",
+  "~~~",
+  "<div hidden>",
+  "</div>",
+  "<!--",
+  "-->",
+  "<script>",
+  "</script>",
+  "`",
+  "![",
+  '](x "',
+  '")',
+  "|",
+  "\n\n",
+  "a",
+];
+const text = fc.array(fc.constantFrom(...markup, "\n", " "), { maxLength: 12 }).map((pieces) => pieces.join(""));
+
+test("each part is cleaned like a text of its own, whatever the others contain", () => {
+  fc.assert(
+    fc.property(text, text, (one, other) => {
+      expect(shown(one, "## Middle", other)).toBe(
+        [shown(one), "## Middle", shown(other)].filter((part) => part.trim() !== "").join("\n\n"),
+      );
+    }),
+  );
+});
+
+test("the parts are read as they were stored, and no author can add one", () => {
+  expect(partsOf(storedParts(["# Issue", "", "a\u001e<!-- b", "c -->"], 100))).toEqual(["# Issue", "a<!-- b", "c -->"]);
+  expect(partsOf(storedParts("a\u001eb", 100))).toEqual(["ab"]);
+});
+
+test("of a long text, the beginning is stored, without what the rest would hide", () => {
+  const stored = storedParts(["# Issue", `${"words ".repeat(10)}<!-- SECRET ${"x".repeat(100)} -->`, "the comment"], 90);
+  expect(joinedText(partsOf(stored))).toBe(`# Issue\n\n${"words ".repeat(10)}\n\n[cut: 194 characters in all]`);
+});

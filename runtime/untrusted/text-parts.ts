@@ -1,0 +1,29 @@
+import type { EventText } from "@signalbox/sdk";
+import { cleanStart } from "./clean.ts";
+
+// The text of an event consists of parts that the platform shows one by one. They are cleaned one by one too: in one text, a comment
+// could open a hidden element or a code block that the description of its issue ends, and so hide or show what is between them.
+
+/** Separates the stored parts. It is removed from the parts, so no author can add one. */
+const separator = "\u001e";
+
+/** The parts as one string for the database. After `maxLength` characters, they are cut, and a last part says so. */
+export function storedParts(text: EventText, maxLength: number): string {
+  const parts = (typeof text === "string" ? [text] : text).map((part) => part.replaceAll(separator, ""));
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  return (length > maxLength ? cutParts(parts, maxLength, length) : parts).filter((part) => part !== "").join(separator);
+}
+
+/** What is cut off could hide the start of its part, so that start is cleaned now. */
+function cutParts(parts: readonly string[], maxLength: number, length: number): string[] {
+  const kept: string[] = [];
+  let left = maxLength;
+  for (const part of parts) {
+    if (left <= 0) break;
+    kept.push(part.length > left ? cleanStart(part, left) : part);
+    left -= part.length;
+  }
+  return [...kept, `[cut: ${length} characters in all]`];
+}
+
+export const partsOf = (stored: string): string[] => stored.split(separator);
