@@ -213,7 +213,8 @@ const onlyWorks =
 /** The port is in use or requires root, or the address belongs to another machine: the operator must change the setting. */
 const cannotListen = (variable: string, port: number) => (error: NodeJS.ErrnoException) => {
   if (error.syscall !== "listen" && error.syscall !== "getaddrinfo") throw error;
-  const isPort = error.syscall === "listen" && error.code !== "EADDRNOTAVAIL";
+  // Deno answers EINVAL for the address of another machine.
+  const isPort = error.syscall === "listen" && error.code !== "EADDRNOTAVAIL" && error.code !== "EINVAL";
   throw new StartError(`${isPort ? variable : "HOST"}: cannot listen on port ${port}: ${error.message}`);
 };
 

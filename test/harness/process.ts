@@ -49,14 +49,15 @@ const localCommands = ["keys", "memory", "migrate", "reembed"];
 
 /**
  * Starts a TypeScript program of this repository, or at an absolute path, with only PATH, HOME and TMPDIR from this process's
- * environment. In tests, the service and the command line on Node are their bundles.
+ * environment. In tests of Node, the service and the command line are their bundles.
  */
 export function run(
   runtime: Runtime,
   file: string,
   options: { args?: readonly string[]; env: Record<string, string>; cwd: string },
 ): Running {
-  const bundle = process.env.VITEST && runtime === "node" ? bundles[file] : undefined;
+  const isBundled = process.env.VITEST && runtime === "node" && runtimeUnderTest() === "node";
+  const bundle = isBundled ? bundles[file] : undefined;
   const isEmbedded = !options.env.DATABASE_URL && (bundle === "main.js" || localCommands.includes(options.args?.[0] ?? ""));
   const quick = isEmbedded ? [...quickStart, ...quickEmbedded] : quickStart;
   const flags = runtime === "deno" ? ["run", "-A", "--quiet"] : bundle ? quick : [];

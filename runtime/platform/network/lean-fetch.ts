@@ -4,6 +4,7 @@ import { fetchOnce } from "@signalbox/sdk";
 import { Agent, EnvHttpProxyAgent, interceptors, request } from "undici";
 import type { Config } from "../config.ts";
 import { boundedResponse, boundedStream } from "./bounded-response.ts";
+import { setProxiesOfDeno } from "./proxies.ts";
 import { redirects } from "./redirects.ts";
 import { WholeResponse } from "./whole-response.ts";
 
@@ -28,6 +29,7 @@ export function leanFetch(config: Pick<Config, "proxies">, isDeno = "Deno" in gl
   const fetchWhole = fetchOnce((input, init) => globalThis.fetch(input, init), isDeno);
   const standardFetch: Fetch = async (input, init) =>
     withStatus(boundedResponse(await fetchWhole(input, init), init?.signal), init?.signal);
+  if (isDeno && config.proxies) setProxiesOfDeno(config.proxies);
   if (isDeno) return standardFetch;
   const limits = { headersTimeout: 0, bodyTimeout: 0 };
   const agent = config.proxies ? new EnvHttpProxyAgent({ ...limits, ...config.proxies }) : new Agent(limits);
