@@ -4,13 +4,10 @@ import { messageOf } from "./error-text.ts";
 interface WorkerPoolOptions {
   /** The program of each thread. It answers a `WorkerRequest` with a `WorkerReply`. */
   readonly entry: URL;
-  readonly size?: number;
   /** Maximum duration of a job, in milliseconds. Then its thread is terminated and replaced. */
   readonly deadlineMs?: number;
-  /** Maximum time that a job waits for a thread, in milliseconds. */
+  /** Maximum time that a job waits for a thread, in milliseconds; longer while no thread has imported the job's module yet. */
   readonly queueMs?: number;
-  /** The same, in milliseconds, while no thread has imported the job's module yet. */
-  readonly loadMs?: number;
 }
 /** Texts, or any JSON value as text, so that the cost of moving them between threads does not depend on their structure. */
 export type JobData = { readonly texts: readonly string[] } | { readonly json: string };
@@ -48,7 +45,10 @@ interface Thread {
   job: Job | null;
 }
 
+const maxThreads = 2;
 const maxWaiting = 1_000;
+/** How long a job waits for a thread at least, in milliseconds, while no thread has imported its module yet. */
+const loadMs = 10_000;
 
 /**
  * Threads that run pure functions. The first starts with the first job, others when jobs wait. Idle threads do not keep the
@@ -56,10 +56,8 @@ const maxWaiting = 1_000;
  */
 export class WorkerPool {
   readonly #entry: URL;
-  readonly #size: number;
   readonly #deadlineMs: number;
   readonly #queueMs: number;
-  readonly #loadMs: number;
   readonly #threads = new Set<Thread>();
   readonly #modules = new Set<string>();
   /** Modules that could not be imported, and why. */
@@ -67,12 +65,10 @@ export class WorkerPool {
   #waiting: Job[] = [];
   #closed = false;
 
-  constructor({ entry, size = 2, deadlineMs = 500, queueMs = 3_000, loadMs = 10_000 }: WorkerPoolOptions) {
+  constructor({ entry, deadlineMs = 500, queueMs = 3_000 }: WorkerPoolOptions) {
     this.#entry = entry;
-    this.#size = size;
     this.#deadlineMs = deadlineMs;
     this.#queueMs = queueMs;
-    this.#loadMs = loadMs;
   }
 
   /** Runs the function `run` of a module. Rejects with a `WorkerFailure`. */
@@ -84,7 +80,7 @@ export class WorkerPool {
       this.#load(module);
       const job: Job = { module, run, input, done, fail };
       const isLoaded = [...this.#threads].some(({ loaded }) => loaded.has(module));
-      const waitMs = isLoaded ? this.#queueMs : Math.max(this.#queueMs, this.#loadMs);
+      const waitMs = isLoaded ? this.#queueMs : Math.max(this.#queueMs, loadMs);
       job.timer = setTimeout(() => this.#expire(job, waitMs), waitMs);
       this.#waiting.push(job);
       this.#next();
@@ -161,7 +157,7 @@ export class WorkerPool {
     });
     this.#refBusy();
     const isStarting = [...this.#threads].some(({ loaded }) => loaded.size === 0);
-    if (this.#waiting.length > 0 && this.#threads.size < this.#size && !isStarting && !this.#closed) this.#start();
+    if (this.#waiting.length > 0 && this.#threads.size < maxThreads && !isStarting && !this.#closed) this.#start();
   }
 
   /** Threads with jobs keep the process alive. Deno does not deliver messages of a thread without a reference. */

@@ -41,8 +41,10 @@ export interface LoadOptions {
   /** URL of the module of a plugin that is not built in. */
   readonly module?: string;
   readonly log: Log;
-  readonly setupMs?: number;
 }
+
+/** Timeout of a plugin's setup. */
+const setupMs = 10_000;
 
 /** Admits and sets up the built-in plugins. If one is refused, the service does not start. */
 export async function loadBuiltIns(options: LoadOptions): Promise<LoadedPlugin[]> {
@@ -66,10 +68,9 @@ export async function setUp(plugin: Plugin, options: Omit<LoadOptions, "builtIns
     ...(options.offloadFor && { offload: options.offloadFor(plugin, options.module) }),
     ...options.grants,
   });
-  const limit = options.setupMs ?? 10_000;
-  const late = () => new Refusal("SETUP_TIMEOUT", `${plugin.id}: setup took longer than ${limit} ms.`);
+  const late = () => new Refusal("SETUP_TIMEOUT", `${plugin.id}: setup took longer than ${setupMs} ms.`);
   try {
-    const contributions = await within(plugin.setup({ ...capabilities, config: config.data }), limit, late);
+    const contributions = await within(plugin.setup({ ...capabilities, config: config.data }), setupMs, late);
     checkContributions(plugin.id, contributions);
     return contributions;
   } catch (error) {

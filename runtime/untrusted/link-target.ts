@@ -1,5 +1,5 @@
 /** A title of a link or of its definition, with the blanks before it. */
-export interface Title {
+interface Title {
   readonly from: number;
   readonly to: number;
 }

@@ -26,7 +26,7 @@ interface RunOptions {
   readonly onCase: (result: CaseResult) => void;
 }
 /** The result of a run; `skippedCases`: number of slow cases that were left out. */
-export interface Outcome extends Report {
+interface Outcome extends Report {
   readonly skippedCases: number;
 }
 

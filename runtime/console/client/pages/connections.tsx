@@ -12,7 +12,7 @@ import { WebhookSetup } from "./webhook-setup.tsx";
 
 const isLocal = (url: string): boolean => /^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(url).hostname);
 
-export const platforms = [
+const platforms = [
   {
     id: "alpha",
     name: "GitHub",

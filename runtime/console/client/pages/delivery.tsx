@@ -69,7 +69,7 @@ function Replay({ id }: { id: string }) {
 }
 
 /** The outcome in words, its reason, and what to do to change it. */
-export function Verdict({ event }: { event: Pick<WebhookEventWithPayload, "outcome" | "reason"> }) {
+function Verdict({ event }: { event: Pick<WebhookEventWithPayload, "outcome" | "reason"> }) {
   const remedy = remedyOf(event.reason);
   const { sentence, next } = remedy ?? deliveries[event.outcome];
   return (
