@@ -98,7 +98,7 @@ const livingWriteOf = (
   key: step.key as string,
   decide: () => ({ kind: "show", text: post }),
   post,
-  isAnswer: true,
+  purpose: "answer",
   windowMs: limits.windowMs,
 });
 

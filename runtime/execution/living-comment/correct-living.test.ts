@@ -92,7 +92,7 @@ function makeRuns() {
     update living_comments set lease_expires_at = now() - interval '1 second' where subject = ${subject} and lease is not null`;
   const onLost = vi.fn();
   const answer = async (executionId: string, body: string) =>
-    (await writeLiving({ ...writeOf(executionId, `${executionId}.1`, body), isAnswer: true, onLost }, signal)).comment;
+    (await writeLiving({ ...writeOf(executionId, `${executionId}.1`, body), purpose: "answer", onLost }, signal)).comment;
   const look = (executionId: string, body: string, isLastCheck = false) =>
     correctLiving(
       {

@@ -6,7 +6,7 @@ import { type LivingChange, type LivingWrite, livingPlaceOf, writeLiving } from 
 /** Waits between the checks, in milliseconds. A tracker may carry out a request long after its client has disconnected. */
 export const recheckDelaysMs: readonly number[] = [15_000, 60_000, 300_000, 3_600_000];
 
-interface Correction extends Omit<LivingWrite, "isAnswer" | "editsOnly" | "forgetsLost" | "onLost"> {
+interface Correction extends Omit<LivingWrite, "purpose" | "forgetsLost" | "onLost"> {
   /** Whether the comment should show the text of `decide`. */
   readonly isShown: (found: LivingComment) => boolean;
   /** The first key under which it was written. */
@@ -57,7 +57,7 @@ export async function correctLiving(write: Correction, signal: AbortSignal): Pro
   };
   const isOurs = (key: string) => key === firstKey || key.startsWith(`${firstKey}.`);
   const forgetsLost = (lost: string, shown: string) => isLastCheck && copies.has(lost) && isOurs(shown);
-  const { change, comment } = await writeLiving({ ...write, decide, isAnswer: false, editsOnly: true, forgetsLost }, signal);
+  const { change, comment } = await writeLiving({ ...write, decide, purpose: "correction", forgetsLost }, signal);
   return { restoredComment: change === "show" ? comment : null, removedCopies, remainingCopies };
 }
 

@@ -31,10 +31,11 @@ export interface LivingWrite {
   readonly decide: (found: LivingComment) => Promise<LivingChange> | LivingChange;
   /** Everything except the text. Used to find the comment. */
   readonly post: NewComment;
-  /** The write contains the answer of its execution, so progress updates of that execution no longer change the comment. */
-  readonly isAnswer: boolean;
-  /** Posts no new comment if the platform no longer has this one. */
-  readonly editsOnly?: boolean;
+  /**
+   * `answer`: of the execution, whose progress then no longer changes the comment. `correction`: shows again what was written before,
+   * and posts no new comment if the platform no longer has this one.
+   */
+  readonly purpose: "answer" | "progress" | "correction";
   /** How long its requests may be in flight, milliseconds: the next writer waits for as long if this one dies. */
   readonly windowMs: number;
   /** Called if the platform may still carry out a request of an earlier write. */
@@ -63,7 +64,7 @@ export async function writeLiving(write: LivingWrite, signal: AbortSignal): Prom
     signal.throwIfAborted();
     // Its requests end before its lease does.
     const deadline = performance.now() + windowMs * 0.9;
-    const answeredBy = write.isAnswer ? write.executionId : null;
+    const answeredBy = write.purpose === "answer" ? write.executionId : null;
     const livingComment = await takeLiving(sql, livingPlace, { lease, key, leaseMs: windowMs, answeredBy });
     if (!livingComment) {
       await sleep(waitMs, signal);
@@ -77,7 +78,7 @@ export async function writeLiving(write: LivingWrite, signal: AbortSignal): Prom
       // If a request may still be in flight, the next writer must wait for the end of the lease.
       if (!fence.mayBeUnderWay) {
         const pending_key = fence.mayHaveWritten ? key : livingComment.pending_key;
-        const restored = write.isAnswer && !fence.hasSent ? { answered_by: livingComment.answered_by } : {};
+        const restored = write.purpose === "answer" && !fence.hasSent ? { answered_by: livingComment.answered_by } : {};
         await storeLiving(sql, livingPlace, lease, { pending_key, ...restored, ends: true }).catch(() => {});
       }
       throw error;
@@ -107,7 +108,7 @@ interface LeasedComment {
 }
 
 async function carryOut(write: LivingWrite, livingComment: LivingComment, leasedComment: LeasedComment): Promise<LivingResult> {
-  const { sql, key, executionId, isAnswer } = write;
+  const { sql, key, executionId, purpose } = write;
   const { livingPlace, lease, fence } = leasedComment;
   const current = await resolveCurrent(write, livingComment, leasedComment);
   // A late edit replaces what the comment shows then, and a late first write makes a second comment.
@@ -121,7 +122,7 @@ async function carryOut(write: LivingWrite, livingComment: LivingComment, leased
       pending_key: null,
       lost_keys: fence.mayBeUnderWay ? withLost(lost_keys, key) : lost_keys,
       ends: true,
-      ...(isAnswer && { answered_by: executionId }),
+      ...(purpose === "answer" && { answered_by: executionId }),
     });
     return { change, comment };
   };
@@ -177,14 +178,14 @@ async function remove(
 }
 
 async function show(
-  { connection, key, editsOnly = false }: LivingWrite,
+  { connection, key, purpose }: LivingWrite,
   comment: PostedComment | null,
   text: NewComment,
   { signal }: LeasedComment,
 ): Promise<PostedComment | null> {
   const { adapter: source } = connection.source;
   const call = { signal, connection: connection.settings, key };
-  const deliver = () => (editsOnly ? null : source.deliver(text, call));
+  const deliver = () => (purpose === "correction" ? null : source.deliver(text, call));
   if (!comment || !source.update) return deliver();
   try {
     return await source.update(text, comment, call);

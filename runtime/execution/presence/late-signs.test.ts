@@ -56,7 +56,7 @@ const answer = (executionId: string, body: string) =>
       key: `${executionId}.answer`,
       post: post(body),
       decide: () => ({ kind: "show", text: post(body) }),
-      isAnswer: true,
+      purpose: "answer",
       windowMs: 10_000,
     },
     signal,

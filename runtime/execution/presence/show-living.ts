@@ -79,7 +79,7 @@ export async function showLiving(
   const onLost = () => {
     isInDoubt = true;
   };
-  await writeLiving({ ...write, isAnswer: false, onLost }, signal);
+  await writeLiving({ ...write, purpose: "progress", onLost }, signal);
   if (goesOn) return { text, againMs: updateEveryMs, looks: null };
   const [againMs = 0] = recheckDelaysMs;
   return isInDoubt ? { text, againMs, looks: 0 } : null;
