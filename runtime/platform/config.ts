@@ -82,6 +82,13 @@ export function readConfig(environment: Environment = process.env, file = ".env"
   });
 }
 
+/** Deno's `fetch` reads its proxies from the environment of the process, at its first request. They may come from `.env`. */
+export function setProxiesOfDeno({ httpProxy, httpsProxy, noProxy }: Proxies): void {
+  const values = { HTTP_PROXY: httpProxy, HTTPS_PROXY: httpsProxy, NO_PROXY: noProxy };
+  for (const [name, value] of Object.entries(values))
+    if (value !== undefined) for (const spelling of [name, name.toLowerCase()]) process.env[spelling] = value;
+}
+
 const pluginVariables = (values: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(values).filter(([name]) => /^PLUGIN_.*__/.test(name)));
 

@@ -2,9 +2,8 @@ import { pipeline, Readable } from "node:stream";
 import { createGunzip, gunzipSync } from "node:zlib";
 import { fetchOnce } from "@signalbox/sdk";
 import { Agent, EnvHttpProxyAgent, interceptors, request } from "undici";
-import type { Config } from "../config.ts";
+import { type Config, setProxiesOfDeno } from "../config.ts";
 import { boundedResponse, boundedStream } from "./bounded-response.ts";
-import { setProxiesOfDeno } from "./proxies.ts";
 import { redirects } from "./redirects.ts";
 import { WholeResponse } from "./whole-response.ts";
 

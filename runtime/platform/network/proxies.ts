@@ -24,12 +24,5 @@ export function proxiesIn(values: Readonly<Record<string, string>>): Proxies {
   return Object.fromEntries(all);
 }
 
-/** Deno's `fetch` reads its proxies from the environment of the process, at its first request. They may come from `.env`. */
-export function setProxiesOfDeno({ httpProxy, httpsProxy, noProxy }: Proxies): void {
-  const values = { HTTP_PROXY: httpProxy, HTTPS_PROXY: httpsProxy, NO_PROXY: noProxy };
-  for (const [name, value] of Object.entries(values))
-    if (value !== undefined) for (const spelling of [name, name.toLowerCase()]) process.env[spelling] = value;
-}
-
 const isProxy = (value: string | undefined): boolean =>
   value === undefined || /^(https?|socks5?):$/.test(URL.parse(value)?.protocol ?? "");
