@@ -39,6 +39,12 @@ test("the parts are read as they were stored, and no author can add one", () => 
   expect(partsOf(storedParts("a\u001eb", 100))).toEqual(["ab"]);
 });
 
+test("of a text that the plugin has cut, the beginning does not show what the rest may hide", () => {
+  const shown = storedParts(`${"a ".repeat(99_900)}words <!-- SECRET ${"b ".repeat(100_000)}`.slice(0, 262_144), 200_000);
+  expect(shown).not.toContain("SECRET");
+  expect(shown.length).toBeGreaterThan(199_000);
+});
+
 test("of a long text, the beginning is stored, without what the rest would hide", () => {
   const stored = storedParts(["# Issue", `${"words ".repeat(10)}<!-- SECRET ${"x".repeat(100)} -->`, "the comment"], 90);
   expect(joinedText(partsOf(stored))).toBe(`# Issue\n\n${"words ".repeat(10)}\n\n[cut: 194 characters in all]`);

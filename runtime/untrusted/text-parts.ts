@@ -14,13 +14,13 @@ export function storedParts(text: EventText, maxLength: number): string {
   return (length > maxLength ? cutParts(parts, maxLength, length) : parts).filter((part) => part !== "").join(separator);
 }
 
-/** What is cut off could hide the start of its part, so that start is cleaned now. */
+/** What is cut off could hide the start of its part, so that start is cleaned now. The plugin may have cut the part before. */
 function cutParts(parts: readonly string[], maxLength: number, length: number): string[] {
   const kept: string[] = [];
   let left = maxLength;
   for (const part of parts) {
     if (left <= 0) break;
-    kept.push(part.length > left ? cleanStart(part, left) : part);
+    kept.push(part.length > left ? cleanStart(part, left, part.length - 1) : part);
     left -= part.length;
   }
   return [...kept, `[cut: ${length} characters in all]`];
