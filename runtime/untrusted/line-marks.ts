@@ -12,8 +12,12 @@ export interface LineMarks {
   readonly item: number | null;
 }
 
+/** Most lines have none, so a text of a million short lines needs no object for each. */
+const none: LineMarks = { length: 0, quotation: "", indent: 0, item: null };
+
 export function lineMarks(line: string): LineMarks {
   const [found = ""] = marks.exec(line) ?? [];
+  if (found === "") return none;
   let [indent, afterMarker, item]: [number, number | null, number | null] = [0, null, null];
   for (const [sign] of found.matchAll(mark)) {
     if (sign[0] === ">") [indent, afterMarker, item] = [0, null, null];
