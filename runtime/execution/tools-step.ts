@@ -1,7 +1,7 @@
 import { connectionTarget } from "../breakers/breakers.ts";
-import type { ToolCall } from "../llm/chat-messages.ts";
+import { hasTooManyArguments, maxArguments, type ToolCall } from "../llm/chat-messages.ts";
 import { toolWrite } from "../own-writes/own-write.ts";
-import { hasMoreValuesThan, storable } from "../platform/json.ts";
+import { storable } from "../platform/json.ts";
 import { Failure } from "../platform/retry.ts";
 import { labelValue, toolCalls } from "../platform/telemetry/metrics.ts";
 import { genAi, ownAttributes } from "../platform/telemetry/names.ts";
@@ -77,7 +77,7 @@ async function runCall(
     if (earlierCall) refuseUnknowable(tool);
     const isWrite = tool.effect === "write";
     if (isWrite) refuseWrite(conversation, tool, earlierCall !== undefined, deps);
-    const input = readArguments(tool, call.arguments, execution?.project ?? null);
+    const input = readArguments(tool, call, execution?.project ?? null);
     step.input = input;
     step.input = await conversation.argumentsToSend(tool, input);
     const earlierResult = earlierCall ? null : repeatedResult(log.steps, step);
@@ -203,12 +203,10 @@ const toolError = (message: string) => new Failure(message, { retryable: false }
 const wouldPublish = ({ qualifiedName }: RegisteredTool) =>
   `This run is about something private, and ${qualifiedName} cannot restrict who reads what it writes. Nothing was written.`;
 
-/** Largest arguments of a call: characters, and members and list items. The outbox reads every text in them several times. */
-const maxArguments = { length: 1_048_576, values: 5_000 } as const;
-
 /** The arguments of a call. If the tool has a parameter `project` and the model omits it, the event's project is added. */
-function readArguments(tool: RegisteredTool, text: string, project: string | null): Parameters {
-  if (text.length > maxArguments.length || hasMoreValuesThan(maxArguments.values, Buffer.from(text)))
+function readArguments(tool: RegisteredTool, call: ToolCall, project: string | null): Parameters {
+  const text = call.arguments;
+  if (hasTooManyArguments(call))
     throw toolError(
       `The arguments have more than ${maxArguments.length} characters or ${maxArguments.values} members and list items; send less in one call.`,
     );

@@ -1,3 +1,5 @@
+import { hasMoreValuesThan } from "../platform/json.ts";
+
 /** A tool call that a model requests. */
 export interface ToolCall {
   readonly id: string;
@@ -6,6 +8,13 @@ export interface ToolCall {
   /** JSON text, as the model wrote it. */
   readonly arguments: string;
 }
+
+/** Largest arguments of a call: characters, and members and list items. The outbox reads every text in them several times. */
+export const maxArguments = { length: 1_048_576, values: 5_000 } as const;
+
+/** Whether the arguments of a call are refused without being parsed, because parsing so many would hold up the event loop. */
+export const hasTooManyArguments = ({ arguments: text }: Pick<ToolCall, "arguments">): boolean =>
+  text.length > maxArguments.length || hasMoreValuesThan(maxArguments.values, Buffer.from(text));
 
 /** A message of a chat with a model. */
 export type Message =

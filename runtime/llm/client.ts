@@ -2,7 +2,7 @@ import { isPlaceholder, retryAfterMs } from "@signalbox/sdk";
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
 import { deadlineOf } from "../platform/abortable.ts";
 import { innermost } from "../platform/error-text.ts";
-import { jsonOr } from "../platform/json.ts";
+import { jsonOr, shortText } from "../platform/json.ts";
 import { isBrokenOff } from "../platform/network/lean-fetch.ts";
 import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { headerOf } from "../platform/network/whole-response.ts";
@@ -10,7 +10,7 @@ import { Failure } from "../platform/retry.ts";
 import { mask } from "../platform/settings.ts";
 import { traceHeaders } from "../platform/telemetry/tracing.ts";
 import { readAnswer } from "./answer.ts";
-import type { ChatAnswer, ChatRequest, Message, ToolCall } from "./chat-messages.ts";
+import { type ChatAnswer, type ChatRequest, hasTooManyArguments, type Message, type ToolCall } from "./chat-messages.ts";
 import { maxFunctionName, withPermittedCharacters } from "./function-names.ts";
 import { assembleAnswer } from "./streaming.ts";
 import { withEstimates } from "./usage.ts";
@@ -179,11 +179,14 @@ const acceptedName = (name: string): string => withPermittedCharacters(name).sli
 /** The arguments of calls, which each further request of a conversation repeats: they can be long. */
 const argumentTexts = new WeakMap<ToolCall, string>();
 
-/** The arguments as a JSON object. Some APIs refuse a request that repeats other text, even if their own model wrote it. */
+/**
+ * The arguments as a JSON object. Some APIs refuse a request that repeats other text, even if their own model wrote it. Of arguments
+ * that are refused because there are too many, the beginning is repeated.
+ */
 function acceptedArguments(call: ToolCall): string {
   const known = argumentTexts.get(call);
   if (known !== undefined) return known;
-  const text = objectText(call.arguments);
+  const text = hasTooManyArguments(call) ? invalidArguments(shortText(call.arguments)) : objectText(call.arguments);
   argumentTexts.set(call, text);
   return text;
 }
@@ -192,8 +195,10 @@ function objectText(text: string): string {
   if (text.trim() === "") return "{}";
   const value = jsonOr(text, null);
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? text : JSON.stringify({ invalid_arguments: text });
+  return isObject ? text : invalidArguments(text);
 }
+
+const invalidArguments = (text: string): string => JSON.stringify({ invalid_arguments: text });
 
 /**
  * Masks what some proxies repeat in their error messages: the API key, and keys in the address. Local model servers take any key, so

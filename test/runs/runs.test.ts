@@ -149,6 +149,7 @@ test("LLM_MAX_TOOL_ROUNDS bounds the rounds; one more request, without tools, gi
 });
 
 test("invalid tool calls are reported to the model, and the execution continues", async () => {
+  const many = Array(5_001).fill(1);
   script = (request) =>
     request.messages.some(({ role }) => role === "tool")
       ? { content: "Done." }
@@ -158,6 +159,7 @@ test("invalid tool calls are reported to the model, and the execution continues"
             { name: "alpha__delete_everything", arguments: {} },
             { name: "alpha__add_comment", arguments: { issue: "51" } },
             { name: "alpha.get_issue", arguments: "" },
+            { name: "alpha__get_issue", arguments: { list: many } },
           ],
         };
   const { id, event_id } = await open(51);
@@ -171,6 +173,7 @@ test("invalid tool calls are reported to the model, and the execution continues"
     expect.stringMatching(/no function/),
     expect.stringMatching(/body/),
     expect.stringMatching(/no function/),
+    expect.stringMatching(/send less in one call/),
   ]);
   // APIs refuse requests with calls of other names, or without a JSON object as arguments.
   const repeated = chatsAbout(51)[1]?.messages.flatMap(({ tool_calls = [] }) => tool_calls.map((call) => call.function));
@@ -179,8 +182,9 @@ test("invalid tool calls are reported to the model, and the execution continues"
     { name: "alpha__delete_everything", arguments: "{}" },
     { name: "alpha__add_comment", arguments: JSON.stringify({ issue: "51" }) },
     { name: "alpha_get_issue", arguments: "{}" },
+    { name: "alpha__get_issue", arguments: JSON.stringify({ invalid_arguments: JSON.stringify({ list: many }).slice(0, 500) }) },
   ]);
-  expect((await transcriptOf(id)).filter(({ kind, state }) => kind === "tool" && state === "failed")).toHaveLength(4);
+  expect((await transcriptOf(id)).filter(({ kind, state }) => kind === "tool" && state === "failed")).toHaveLength(5);
   expect(textsOf(world.tracker, repo, 51)).toEqual(["Done."]);
 });
 
