@@ -4,7 +4,6 @@ import { releaseExecutions, releaseLost } from "../execution/lease-queries.ts";
 import { cancelExecutions, findExecution, requeueFailed } from "../executions/queries.ts";
 import { openBus } from "../platform/bus.ts";
 import { type Door, noLog, openDoor } from "../transports/http/testing/door.ts";
-import { usageOperation } from "../usage/operations.ts";
 import { auditOperations } from "./operations.ts";
 import { claimExecution, queueExecution, step, steps } from "./test-executions.ts";
 
@@ -13,10 +12,8 @@ beforeAll(async () => {
   door = await openDoor(async (database) => [
     ...agentOperations(await openBus(database, noLog)),
     ...auditOperations(() => ["alpha"]),
-    usageOperation,
   ]);
   await door.post("/api/agents", { id: "worker", name: "Worker", role_id: "dev", prompt: "p" });
-  await door.post("/api/agents", { id: "idle", name: "Idle", role_id: "dev", prompt: "p" });
 }, 60_000);
 afterAll(() => door?.close());
 beforeEach(async () => {
@@ -177,56 +174,6 @@ test("audit-trail: executions oldest first, their entries oldest first", async (
   expect(flat.toSorted()).toEqual((await audit()).map((one) => one.id).toSorted());
   const page = await door.get("/api/agents/worker/audit-trail?limit=1&offset=1");
   expect([page.total, page.body[0].execution_id]).toEqual([2, second]);
-});
-
-describe("sums", () => {
-  test("of an agent and of the service", async () => {
-    await queue("one");
-    const one = await claim();
-    await door.sql`update task_executions set started_at = now() - interval '2 seconds'`;
-    await one.write([...steps], { state: "succeeded", prompt_tokens: 250, completion_tokens: 50, tool_calls: 1 });
-    await queue("two");
-    await (await claim()).write([{ seq: 0, kind: "tool", name: "alpha.x" }], {
-      state: "failed",
-      error: "no",
-      tool_calls: 1,
-      failed_tool_calls: 1,
-    });
-    await queue("three");
-    await claim();
-    await queue("four");
-    const stats = await door.get("/api/agents/worker/usage-stats");
-    expect(stats).toMatchObject({
-      status: 200,
-      body: {
-        agent_id: "worker",
-        tasks: { total: 2, succeeded: 1, failed: 1 },
-        tool_calls: 2,
-        tokens: { prompt: 250, completion: 50, total: 300 },
-      },
-    });
-    expect(stats.body.avg_duration_ms).toBeGreaterThanOrEqual(1000);
-    expect(stats.body.avg_duration_ms).toBeLessThan(10_000);
-    expect(await door.get("/api/usage")).toMatchObject({
-      status: 200,
-      body: {
-        tokens: { prompt: 250, completion: 50, total: 300 },
-        tasks: { total: 4, succeeded: 1, failed: 1, running: 1, queued: 1 },
-        tool_calls: { total: 2, failed: 1 },
-      },
-    });
-  });
-
-  test("of nothing", async () => {
-    expect((await door.get("/api/agents/idle/usage-stats")).body).toEqual({
-      agent_id: "idle",
-      tasks: { total: 0, succeeded: 0, failed: 0 },
-      tool_calls: 0,
-      avg_duration_ms: null,
-      tokens: { prompt: 0, completion: 0, total: 0 },
-    });
-    expect((await door.get("/api/usage")).body.tokens).toEqual({ prompt: 0, completion: 0, total: 0 });
-  });
 });
 
 test.each(["audit", "audit-trail", "usage-stats"])("%s of an unknown agent is 404, of an impossible id 400", async (what) => {

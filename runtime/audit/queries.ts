@@ -73,17 +73,49 @@ export async function listAuditTrails(
   return { items, total: count.total };
 }
 
+interface AgentSums extends Pick<UsageStats, "avg_duration_ms"> {
+  readonly total: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly prompt: number;
+  readonly completion: number;
+  readonly tool_calls: number;
+}
+
+/**
+ * Steps are removed long before their execution, which keeps their sums; a running one has no sums yet. Of chats and direct calls, the
+ * sums of their day remain.
+ */
 export async function sumAgent(sql: Queryable, id: string): Promise<UsageStats> {
-  const [tasks] = await sql<[{ total: number; succeeded: number; failed: number; avg_duration_ms: number | null }]>`
+  const [row] = await sql<[AgentSums]>`
     select count(*) as total, count(*) filter (where state = 'succeeded') as succeeded, count(*) filter (where state = 'failed') as failed,
       round((avg(extract(epoch from finished_at - started_at) * 1000) filter (where state in ('succeeded', 'failed')))::numeric, 1)::float8
-        as avg_duration_ms
-    from task_executions where agent_id = ${id}`;
-  const [steps] = await sql<[{ prompt: number; completion: number; tool_calls: number }]>`
+        as avg_duration_ms,
+      coalesce(sum(coalesce(now.prompt, e.prompt_tokens)), 0)::bigint as prompt,
+      coalesce(sum(coalesce(now.completion, e.completion_tokens)), 0)::bigint as completion,
+      coalesce(sum(coalesce(now.tool_calls, e.tool_calls)), 0)::bigint as tool_calls
+    from task_executions e left join lateral (
+      select sum(s.prompt_tokens) as prompt, sum(s.completion_tokens) as completion, count(*) filter (where s.kind = 'tool') as tool_calls
+      from execution_steps s where s.execution_id = e.id
+    ) now on e.state = 'running'
+    where e.agent_id = ${id}`;
+  const [others] = await sql<[{ prompt: number; completion: number; tool_calls: number }]>`
     select coalesce(sum(prompt_tokens), 0)::bigint as prompt, coalesce(sum(completion_tokens), 0)::bigint as completion,
-      count(*) filter (where kind = 'tool') as tool_calls
-    from execution_steps where agent_id = ${id} and kind <> 'prompt'`;
-  const { avg_duration_ms, ...counts } = tasks;
-  const { tool_calls, prompt, completion } = steps;
-  return { agent_id: id, tasks: counts, tokens: { prompt, completion, total: prompt + completion }, tool_calls, avg_duration_ms };
+      coalesce(sum(tool_calls), 0)::bigint as tool_calls
+    from (
+      select prompt_tokens, completion_tokens, tool_calls from usage_days where agent_id = ${id} and runs = 0
+      union all
+      select prompt_tokens, completion_tokens, (kind = 'tool')::int from execution_steps
+      where agent_id = ${id} and kind <> 'prompt' and execution_id is null
+        and not exists (select 1 from usage_sums where day = (created_at at time zone 'UTC')::date)
+    ) outside_of_executions`;
+  const { total, succeeded, failed, avg_duration_ms } = row;
+  const [prompt, completion] = [row.prompt + others.prompt, row.completion + others.completion];
+  return {
+    agent_id: id,
+    tasks: { total, succeeded, failed },
+    tokens: { prompt, completion, total: prompt + completion },
+    tool_calls: row.tool_calls + others.tool_calls,
+    avg_duration_ms,
+  };
 }

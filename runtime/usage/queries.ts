@@ -167,7 +167,11 @@ export async function daysToSum(sql: Queryable): Promise<string[]> {
   return rows.map(({ day }) => day);
 }
 
-/** Sums one day again. For executions of earlier versions, whose model is not stored yet, reads the model from their steps. */
+/**
+ * Sums one day, again if an execution had not ended. Steps outside of executions are summed once: retention removes them, also while
+ * an execution of their day is still held. For executions of earlier versions, whose model is not stored yet, reads the model from
+ * their steps.
+ */
 export const sumDay = (sql: Sql, day: string): Promise<void> =>
   sql.begin(async (tx) => {
     const from = `${day}T00:00:00.000Z`;
@@ -184,11 +188,12 @@ export const sumDay = (sql: Sql, day: string): Promise<void> =>
             and created_at >= ${from}::timestamptz and created_at < ${to}::timestamptz and model is null and prompt_tokens > 0)
         group by execution_id
       ) s where e.id = s.execution_id and s.model is not null`;
-    await tx`delete from usage_days where day = ${day}::date`;
+    const isToSum = tx`(runs > 0 or not exists (select 1 from usage_sums where usage_sums.day = ${day}::date))`;
+    await tx`delete from usage_days where day = ${day}::date and ${isToSum}`;
     await tx`
       insert into usage_days (day, source, project_id, agent_id, task_id, model, bucket, runs, succeeded, failed, held, prompt_tokens,
         completion_tokens, cost_usd, unpriced_tokens, tool_calls, failed_tool_calls)
-      select day, source, project_id, agent_id, task_id, model, bucket, ${sums(tx)} from (${liveRows(tx, { from, to })}) r
+      select day, source, project_id, agent_id, task_id, model, bucket, ${sums(tx)} from (${liveRows(tx, { from, to })}) r where ${isToSum}
       group by day, source, project_id, agent_id, task_id, model, bucket`;
     await tx`
       insert into usage_sums (day, open) select ${day}::date, coalesce(sum(open), 0) from (${liveRows(tx, { from, to })}) r
