@@ -4,7 +4,7 @@ import { type CallContext, type KnowledgeConnector, type KnowledgePage, PluginEr
 import { abortable } from "../platform/abortable.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
-import { storableText } from "../platform/json.ts";
+import { storable, storableText } from "../platform/json.ts";
 import { cleanText } from "../untrusted/clean.ts";
 import { chunkMarkdown } from "./chunk.ts";
 import { advanceJob, type ClaimedJob, type JobChange } from "./job-queries.ts";
@@ -240,16 +240,5 @@ async function advance(job: ClaimedJob, sql: Sql, step: (tx: Queryable) => Promi
 /** A duplicate or unrequested page would corrupt the index, and the database refuses some characters. */
 function checkedPages(pages: readonly KnowledgePage[], requestedIds: readonly string[]): KnowledgePage[] {
   const left = new Set(requestedIds);
-  return pages
-    .filter(({ id }) => left.delete(id))
-    .map((page) => ({
-      ...page,
-      title: storableText(page.title),
-      body: storableText(page.body),
-      revision: storableText(page.revision),
-      url: page.url === null ? null : storableText(page.url),
-      space: page.space === null ? null : storableText(page.space),
-      author: page.author ? storableText(page.author) : null,
-      edited_at: page.edited_at ? storableText(page.edited_at) : null,
-    }));
+  return pages.filter(({ id }) => left.delete(id)).map(({ body, ...page }) => ({ ...storable(page), body: storableText(body) }));
 }
