@@ -28,6 +28,12 @@ test("of a large page, only the beginning is searched for keys and shown", () =>
   expect(failureOf(page)).toContain(shown);
 });
 
+test("an answer may name the model that gave it: 200 characters are kept, and an empty name is none", () => {
+  const modelOf = (named: unknown) => readAnswer({ model: named, choices: [{ message: {} }] }, "asked", mask).model;
+  expect(["gpt-x", "", " ", 5, null].map(modelOf)).toEqual(["gpt-x", "asked", "asked", "asked", "asked"]);
+  expect(modelOf(`${"m".repeat(199)}🦉`)).toBe(`${"m".repeat(199)}\ufffd`);
+});
+
 test("a key at the end of that beginning is not shown in part", () => {
   const failure = failureOf(`<html>${" ".repeat(9_985)}${key}${key} and more`);
   expect(failure).toMatch(/LLM_BASE_URL: <html>$/);

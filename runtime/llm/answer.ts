@@ -35,7 +35,7 @@ export function readAnswer(answer: unknown, model: string, mask: (text: string) 
   if (!message) throw new Failure(whyNoMessage(answer, mask), { retryable: true });
   const calls = Array.isArray(message.tool_calls) ? message.tool_calls.slice(0, maxReadCalls) : [];
   return {
-    model: typeof loose.model === "string" ? loose.model : model,
+    model: answeringModel(loose.model, model),
     content: text(message.content),
     finishReason: typeof choice?.finish_reason === "string" ? choice.finish_reason : null,
     refusal: text(message.refusal) || null,
@@ -48,6 +48,13 @@ export function readAnswer(answer: unknown, model: string, mask: (text: string) 
     ...readUsage(loose.usage),
   };
 }
+
+/** Maximum length of the name of a model, as in the settings of an agent. Lists show it, and usage is grouped by it. */
+const maxModelLength = 200;
+
+/** The model that an answer names, which can differ from the requested one. */
+export const answeringModel = (named: unknown, requested: string): string =>
+  typeof named === "string" && named.trim() !== "" ? named.slice(0, maxModelLength).toWellFormed() : requested;
 
 const maxShown = 200;
 /** A page may be large, and only its beginning is shown. It is longer than what is shown because of spaces. */

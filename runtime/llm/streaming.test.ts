@@ -56,3 +56,11 @@ test("of more calls than are carried out, one is read, in one piece and in many,
   }
   expect(await callsOf(calls.slice(0, 100))).toHaveLength(100);
 });
+
+test("a streamed answer may name its model, of which 200 characters are kept", async () => {
+  const chunks = async function* () {
+    yield { model: "m".repeat(100_000), choices: [{ delta: { content: "Hi" } }] };
+    yield { model: "", choices: [{ delta: {}, finish_reason: "stop" }] };
+  };
+  expect((await assembleAnswer(chunks(), "asked", () => {})).model).toBe("m".repeat(200));
+});

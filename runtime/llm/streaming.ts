@@ -1,5 +1,5 @@
 import { Failure } from "../platform/retry.ts";
-import { maxReadCalls } from "./answer.ts";
+import { answeringModel, maxReadCalls } from "./answer.ts";
 import type { ChatAnswer, ToolCall } from "./chat-messages.ts";
 import { type ReportedUsage, readUsage } from "./usage.ts";
 
@@ -33,7 +33,7 @@ export async function assembleAnswer(
   const calls: PartialCall[] = [];
   for await (const one of chunks) {
     const chunk = (one ?? {}) as Chunk;
-    if (typeof chunk.model === "string" && chunk.model) model = chunk.model;
+    model = answeringModel(chunk.model, model);
     if (chunk.usage) usage = chunk.usage;
     const choice = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
     if (!choice) continue;
