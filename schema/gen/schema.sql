@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 5b1adec7f03e8357
+-- Made from 486423cef065603c
 
 create extension if not exists vector;
 
@@ -1756,15 +1756,6 @@ begin
     )
     select c.* from claimed c where (select count(*) from counted) >= 0;
 end
-$function$
-;
-
-CREATE OR REPLACE FUNCTION is_blocked(x task_executions)
- RETURNS boolean
- LANGUAGE sql
- STABLE
-AS $function$
-  select exists (select from breakers b where b.key = blocking_key(x) and b.probe is distinct from x.id)
 $function$
 ;
 
