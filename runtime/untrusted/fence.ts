@@ -1,6 +1,7 @@
 import { openFence } from "@signalbox/sdk";
 import { randomName } from "../platform/ids.ts";
-import { cleanLine, cleanText } from "./clean.ts";
+import { cleanLine } from "./clean.ts";
+import { cleanParts } from "./text-parts.ts";
 
 /** The origin of a text. Absent members are unknown. */
 export interface Provenance {
@@ -12,7 +13,9 @@ export interface Provenance {
  * close, after lines that name their origin. `title` is our own text.
  */
 export function fence(title: string, parts: readonly string[], kind: string, provenance: Provenance = {}): string {
-  const cleaned = parts.map((part) => closeFences(cleanText(part))).filter((part) => part.trim() !== "");
+  const cleaned = cleanParts(parts)
+    .map(closeFences)
+    .filter((part) => part.trim() !== "");
   return fenceCleaned(title, cleaned.join("\n\n"), kind, provenance);
 }
 

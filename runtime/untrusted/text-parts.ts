@@ -1,5 +1,5 @@
 import type { EventText } from "@signalbox/sdk";
-import { cleanStart } from "./clean.ts";
+import { cleanStart, cleanText } from "./clean.ts";
 
 // The text of an event consists of parts that the platform shows one by one. They are cleaned one by one too: in one text, a comment
 // could open a hidden element or a code block that the description of its issue ends, and so hide or show what is between them.
@@ -14,16 +14,26 @@ export function storedParts(text: EventText, maxLength: number): string {
   return (length > maxLength ? cutParts(parts, maxLength, length) : parts).filter((part) => part !== "").join(separator);
 }
 
-/** What is cut off could hide the start of its part, so that start is cleaned now. The plugin may have cut the part before. */
 function cutParts(parts: readonly string[], maxLength: number, length: number): string[] {
   const kept: string[] = [];
   let left = maxLength;
   for (const part of parts) {
     if (left <= 0) break;
-    kept.push(part.length > left ? cleanStart(part, left, part.length - 1) : part);
+    kept.push(part.slice(0, left));
     left -= part.length;
   }
   return [...kept, `[cut: ${length} characters in all]`];
 }
 
+const cutNote = /^\[cut: \d+ characters in all\]$/;
+
 export const partsOf = (stored: string): string[] => stored.split(separator);
+
+/**
+ * The parts as a model may read them. What was cut off before the note could hide the end of the part, so that is removed. An author
+ * who writes such a note only has more removed.
+ */
+export const cleanParts = (parts: readonly string[]): string[] =>
+  parts.map((part, i) =>
+    cutNote.test(parts[i + 1] ?? "") ? cleanStart(part, part.length - 1, part.length - 1) : cleanText(part),
+  );
