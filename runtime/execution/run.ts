@@ -180,7 +180,7 @@ async function makePlan(run: Run, deps: RunDeps): Promise<{ plan: Plan; executio
     ...(about && { about }),
     messages: [
       { role: "system", content: await systemPrompt(agent, task, memories, timeOf(execution)) },
-      taskPrompt(task, execution, about),
+      await taskPrompt(task, execution, about),
     ],
     tools: deps.tools
       .eligibleTools({ source: execution.source, agentId: agent_id, allowedTools: agent?.allowed_tools ?? null })

@@ -12,10 +12,8 @@ export interface Provenance {
  * The parts of an external text as a model reads them: cleaned, between tags with a random name, which no part can know and so cannot
  * close, after lines that name their origin. `title` is our own text.
  */
-export function fence(title: string, parts: readonly string[], kind: string, provenance: Provenance = {}): string {
-  const cleaned = cleanParts(parts)
-    .map(closeFences)
-    .filter((part) => part.trim() !== "");
+export async function fence(title: string, parts: readonly string[], kind: string, provenance: Provenance = {}): Promise<string> {
+  const cleaned = (await cleanParts(parts)).map(closeFences).filter((part) => part.trim() !== "");
   return fenceCleaned(title, cleaned.join("\n\n"), kind, provenance);
 }
 

@@ -1,4 +1,5 @@
 import type { EventText } from "@signalbox/sdk";
+import { yieldIfLong } from "../platform/next-turn.ts";
 import { cleanStart, cleanText } from "./clean.ts";
 
 // The text of an event consists of parts that the platform shows one by one. They are cleaned one by one too: in one text, a comment
@@ -30,10 +31,15 @@ const cutNote = /^\[cut: \d+ characters in all\]$/;
 export const partsOf = (stored: string): string[] => stored.split(separator);
 
 /**
- * The parts as a model may read them. What was cut off before the note could hide the end of the part, so that is removed. An author
- * who writes such a note only has more removed.
+ * The parts as a model may read them; a long one in a turn of the event loop of its own. What was cut off before the note could hide
+ * the end of the part, so that is removed. An author who writes such a note only has more removed.
  */
-export const cleanParts = (parts: readonly string[]): string[] =>
-  parts.map((part, i) =>
-    cutNote.test(parts[i + 1] ?? "") ? cleanStart(part, part.length - 1, part.length - 1) : cleanText(part),
-  );
+export async function cleanParts(parts: readonly string[]): Promise<string[]> {
+  const cleaned: string[] = [];
+  for (const [i, part] of parts.entries()) {
+    await yieldIfLong(part);
+    const isCut = cutNote.test(parts[i + 1] ?? "");
+    cleaned.push(await yieldIfLong(isCut ? cleanStart(part, part.length - 1, part.length - 1) : cleanText(part)));
+  }
+  return cleaned;
+}
