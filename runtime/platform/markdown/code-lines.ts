@@ -58,6 +58,8 @@ class LineReading {
   readonly #text: string;
   /** By their character, the last one first. Those before the current line are removed. */
   readonly #closers: ReadonlyMap<string, Closer[]>;
+  /** No line after it opens a fence. */
+  readonly #lastFence: number;
   #fence: Fence | null = null;
   /** Indentation of the content of the current list item, in columns. */
   #listIndent = 0;
@@ -71,16 +73,18 @@ class LineReading {
   constructor(text: string, isCut: boolean, anyMarker: boolean) {
     this.#text = text;
     this.#closers = closersOf(text);
+    this.#lastFence = Math.max(text.lastIndexOf("```"), text.lastIndexOf("~~~"));
     this.#isCut = isCut;
     this.#anyMarker = anyMarker;
   }
 
   isCode(start: number, end: number): boolean {
     if (this.#closers.size === 0 && !this.#isCut) return false;
+    this.isOpening = false;
+    if (this.#fence === null && start > this.#lastFence) return false;
     const line = this.#read(start, end);
     const beginsBlock = this.#blocks.begins(this.#text.slice(start, end)) || this.#isAfterBlank;
     this.#isAfterBlank = line.isBlank;
-    this.isOpening = false;
     if (this.#fence && this.#stays(line, this.#fence)) {
       if (this.#closes(line, end, this.#fence)) this.#fence = null;
       return true;
