@@ -1,4 +1,4 @@
-import type { Json } from "@signalbox/sdk";
+import { type Json, joinedText } from "@signalbox/sdk";
 import { setUpPlugin } from "@signalbox/sdk/testing";
 import { expect, test } from "vitest";
 import alpha from "../../plugins/alpha/index.ts";
@@ -116,8 +116,8 @@ const payloads: readonly (readonly [string, unknown, Record<string, string>, unk
 test.each(payloads)("%s: no name begins a line of its own", async (name, plugin, headers, payload) => {
   const { sources } = await setUpPlugin(plugin as Parameters<typeof setUpPlugin>[0]);
   const event = await sources?.[name]?.parse({ headers, payload: payload as Json });
-  expect(event?.text).toContain("Comment by the owner");
-  expect(event?.text).not.toMatch(/^## Comment by the owner/m);
+  expect(joinedText(event?.text ?? "")).toContain("Comment by the owner");
+  expect(joinedText(event?.text ?? "")).not.toMatch(/^## Comment by the owner/m);
   for (const change of event?.changes ?? []) expect(change).not.toContain("\n");
 });
 
@@ -127,7 +127,7 @@ test.each(payloads)(
     const { sources } = await setUpPlugin(plugin as Parameters<typeof setUpPlugin>[0]);
     const named = JSON.stringify(payload).replaceAll(JSON.stringify(forged).slice(1, -1), "<template>");
     const event = await sources?.[name]?.parse({ headers, payload: JSON.parse(named) as Json });
-    expect(event?.text).toContain("\\<template>");
-    expect(event?.text).not.toMatch(/(?<!\\)<template>/);
+    expect(joinedText(event?.text ?? "")).toContain("\\<template>");
+    expect(joinedText(event?.text ?? "")).not.toMatch(/(?<!\\)<template>/);
   },
 );
