@@ -12,6 +12,8 @@ const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const numRuns = Number(process.env.FUZZ_RUNS ?? 9);
 /** For doors where each content costs much the same. */
 export const few = Math.ceil(numRuns / 3);
+/** What an idle service may use in one tick, in milliseconds: every bound is extended by what it does use. */
+const maxIdleMs = 25;
 /** The other doors of a slow machine get fewer, after this time in milliseconds. */
 const enoughMs = 8_000;
 
@@ -71,9 +73,13 @@ export async function startMeasuredService(options: ServiceOptions): Promise<Mea
           await run({ text: "Hello", list: "[1]", members: '{"a":1}' });
       }
       await sleep(1_000);
-      await stall();
-      await sleep(500);
-      idle = await stall();
+      idle = Number.POSITIVE_INFINITY;
+      for (let tries = 0; tries < 5 && idle >= maxIdleMs; tries++) {
+        await stall();
+        await sleep(500);
+        idle = await stall();
+      }
+      expect(idle, "the idle loop: the meter counts more than the service").toBeLessThan(maxIdleMs);
     },
     expectNoStall: async (most: number, one: Door, size: number, runs = one.runs) => {
       const began = performance.now();
