@@ -26,10 +26,10 @@ export function plainLine(text: string): string {
 export const factList = (entries: readonly (readonly [name: string, value: string | null])[]): string =>
   entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${plainLine(value)}`)).join("\n");
 
-/** A Markdown text, or texts that the platform shows one by one, such as a comment and the description of its issue. */
+/** A Markdown text, or texts that the platform shows separately, such as a comment and the description of its issue. */
 export type EventText = string | readonly string[];
 
-/** The parts of a text for an agent, in order. What is left open in one ends with it. Empty parts are left out. */
+/** The parts of a text for an agent, in order. Each is cleaned alone. Empty parts are left out. */
 export const sections = (...parts: readonly EventText[]): string[] => parts.flat().filter((part) => part !== "");
 
 /** A text with an empty line between its parts. */

@@ -68,8 +68,9 @@ export interface SourceEvent {
   /** Login or account id of the user who caused the event, comparable with the result of `Source.account`. */
   readonly actor: string | null;
   /**
-   * Text for the agent, in Markdown: title, body, comment, states. It is untrusted data. A list contains texts that the platform shows
-   * one by one: what is left open in one, such as a code block or a hidden element, ends with it. Use `sections`.
+   * Text for the agent, in Markdown: title, body, comment, states. It is untrusted data. Give texts that the
+   * platform shows separately, such as a comment and the description of its issue, as a list: see `sections`. The host cleans each alone,
+   * so a code block or hidden element that one leaves open does not reach into the next.
    */
   readonly text: EventText;
   /** Whether the text carries the marker of a comment that Signalbox posted. See `hasMarker`. */

@@ -36,7 +36,7 @@ export interface ClaimedExecution {
   readonly subject: string | null;
   readonly project: string | null;
   readonly issue: string | null;
-  /** The text of its event: parts that the platform shows one by one. */
+  /** The text of its event: parts that the platform shows separately. */
   readonly parts: readonly string[];
   /** Why its stored text cannot be decompressed; `parts` is then empty. `null` if it is readable. */
   readonly unreadable: string | null;

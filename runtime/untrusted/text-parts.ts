@@ -2,7 +2,7 @@ import type { EventText } from "@signalbox/sdk";
 import { yieldIfLong } from "../platform/next-turn.ts";
 import { cleanStart, cleanText } from "./clean.ts";
 
-// The text of an event consists of parts that the platform shows one by one. They are cleaned one by one too: in one text, a comment
+// The text of an event consists of parts that the platform shows separately. They are cleaned separately too: in one text, a comment
 // could open a hidden element or a code block that the description of its issue ends, and so hide or show what is between them.
 
 /** Separates the stored parts. It is removed from the parts, so no author can add one. */

@@ -46,7 +46,7 @@ export interface TestTracker {
 /** A webhook with the event that `parse` must return for it. */
 export interface GoldenWebhook extends WebhookPayload {
   readonly name: string;
-  /** Members that must have these values. Only the type of the others is checked. A `text` in one string is compared with all parts. */
+  /** Members that must have these values. Only the type of the others is checked. If `text` is a string, it is compared with the joined parts. */
   readonly expect: Partial<SourceEvent>;
 }
 
