@@ -134,7 +134,7 @@ export async function serve(serveOptions: ServeOptions) {
     if (refused !== null) return reject(request, response, 403, refused);
     return handler(request, response);
   });
-  answerClientErrors(http);
+  answerClientErrors(http, { unusedMs: timeouts.keepAliveTimeout - timeouts.headersTimeout });
   limitConnections(http, config.MAX_CONNECTIONS);
   const drain = drainOf(http);
   const listening = new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
@@ -201,8 +201,8 @@ const largestOf = (config: Config, limit: "MAX_BODY_BYTES" | "MAX_WEBHOOK_BYTES"
   Math.min(config[limit], config.MAX_INFLIGHT_BODY_BYTES);
 
 /**
- * A body has 30 s, see `body.ts`. These limits also end a sender with slow headers, or with a slow body that was refused. An idle
- * connection stays open for longer than the 60 s of common proxies: with Node's 5 s, the service may close it while a proxy sends a
+ * A body has 30 s, see `body.ts`. These limits also end a sender with slow headers, or with a slow body that was refused. An idle or
+ * unused connection stays open for longer than the 60 s of common proxies: with Node's 5 s, the service may close it while a proxy sends a
  * webhook, which would be lost with a 502.
  */
 const timeouts = { headersTimeout: 20_000, requestTimeout: 40_000, keepAliveTimeout: 75_000, connectionsCheckingInterval: 5_000 };

@@ -19,9 +19,10 @@ const answers: Readonly<Record<string, readonly [status: number, error: string]>
 };
 const other = [400, "The request is not valid HTTP/1.1: its first line, a header or its body cannot be parsed."] as const;
 
-/** Answers requests that the HTTP parser refuses, in the format of all errors. */
-export function answerClientErrors(server: Server): void {
+/** Answers requests that the HTTP parser refuses, in the format of all errors. `unusedMs`: see `awaitFirstRequest`. */
+export function answerClientErrors(server: Server, { unusedMs }: { readonly unusedMs: number }): void {
   server.on("clientError", (error: ParserError, socket: Socket) => {
+    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && socket.bytesRead === 0) return awaitFirstRequest(socket, unusedMs);
     if (error.code === "ECONNRESET" || !socket.writable) return socket.destroy();
     const [status, text] = answers[error.code ?? ""] ?? other;
     const body = JSON.stringify({ error: text });
@@ -44,6 +45,18 @@ export function answerClientErrors(server: Server): void {
     closeUnlessInvited(response);
     server.emit("request", request, response);
   });
+}
+
+/**
+ * Keeps a connection on which nothing has arrived yet, for `unusedMs`. Proxies and clients open some in advance. Node would answer 408 as
+ * soon as its time for the headers has passed; a webhook that was just sent there would be refused, and most platforms do not send it
+ * again. From the first byte on, that time starts again.
+ */
+function awaitFirstRequest(socket: Socket, unusedMs: number): void {
+  // Unread input may be there already: after a pause of the process, timers come first.
+  const close = () => setImmediate(() => socket.bytesRead === 0 && socket.destroy());
+  const timer = setTimeout(close, unusedMs).unref();
+  socket.once("close", () => clearTimeout(timer));
 }
 
 /**
