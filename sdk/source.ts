@@ -109,6 +109,15 @@ export interface PostedComment {
 export interface PollBatch {
   readonly events: readonly WebhookPayload[];
   readonly cursor: string;
+  /** Items that the poll skipped because they cannot be read. The host reports each of them once. */
+  readonly unreadable?: readonly UnreadableItem[];
+}
+
+/** An item of a platform's list that a poll cannot read, for example because its time of change is missing. */
+export interface UnreadableItem {
+  /** Names the item, for example `issues: 12`. */
+  readonly item: string;
+  readonly reason: string;
 }
 
 /** A tracker or code host: verifies and parses its webhooks, posts comments and can be polled. Calls throw `PluginError`. */

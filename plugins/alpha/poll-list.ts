@@ -1,4 +1,5 @@
-import { valueAt } from "@signalbox/sdk";
+import { readableItems, type UnreadableItem, valueAt } from "@signalbox/sdk";
+import type { z } from "zod";
 import type { Repository } from "./address.ts";
 import type { Client } from "./client.ts";
 import { pageOf } from "./paging.ts";
@@ -9,9 +10,16 @@ export type Item = Readonly<Record<string, unknown>> & { readonly updated_at: st
 export interface Budget {
   requests: number;
 }
-interface ListPart {
-  readonly items: readonly Item[];
+interface ListPart<T extends Item> {
+  readonly items: readonly T[];
   readonly position: Position;
+}
+
+/** A list, with the shape of its items. */
+interface List<T extends Item> {
+  readonly path: string;
+  readonly item: z.ZodType<T>;
+  readonly fixed: Readonly<Record<string, string>>;
 }
 
 /**
@@ -19,29 +27,29 @@ interface ListPart {
  * meanwhile moves to the end of the list, and numbered pages would then skip its successor. If the budget runs out, the
  * returned position is where the next poll continues.
  */
-export async function readList(
+export async function readList<T extends Item>(
   client: Client,
-  route: string,
   repository: Repository,
-  fixed: Readonly<Record<string, string>>,
+  { path, item, fixed }: List<T>,
   start: Position,
   budget: Budget,
+  unreadable: UnreadableItem[],
   signal: AbortSignal,
-): Promise<ListPart> {
-  const items: Item[] = [];
+): Promise<ListPart<T>> {
+  const items: T[] = [];
   let position = start;
   while (budget.requests > 0) {
     budget.requests -= 1;
     // One second earlier, because the platform may exclude the time itself; items already seen are skipped below.
     const query = { ...repository, ...fixed, since: seconds(position.at, -1), per_page: 100, page: position.page };
-    const { data, link } = await client.read(`GET ${route}`, query, shapes.listItems, signal);
-    position = advance(position, data, items);
+    const { data, link } = await client.read(`GET /repos/{owner}/{repo}/${path}`, query, shapes.listItems, signal);
+    position = advance(position, readableItems(item, data, path, unreadable), items);
     if (pageOf(link, "next") === null) return { items, position: { ...position, from: position.at, page: 1 } };
   }
   return { items, position };
 }
 
-function advance(position: Position, page: readonly Item[], into: Item[]): Position {
+function advance<T extends Item>(position: Position, page: readonly T[], into: T[]): Position {
   let { at: newestTime, seen } = position;
   for (const item of page) {
     const time = seconds(item.updated_at);

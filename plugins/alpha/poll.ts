@@ -1,10 +1,10 @@
-import { ifCode, type PollBatch, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
+import { ifCode, type PollBatch, timestampAt, type UnreadableItem, valueAt, type WebhookPayload } from "@signalbox/sdk";
 import { type Repository, repositoryOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
 import type { Client } from "./client.ts";
 import { payloadOf } from "./payload.ts";
 import { cursorOf, type Position, seconds } from "./poll-cursor.ts";
-import { type Budget, type Item, readList } from "./poll-list.ts";
+import { type Item, readList } from "./poll-list.ts";
 import * as shapes from "./shapes.ts";
 
 /** Pages per list and poll; the next poll continues from there. */
@@ -23,11 +23,12 @@ export async function poll(
   const repository = repositoryOf(from.project);
   const cursor = cursorOf(from.cursor, from.since);
   const order = { sort: "updated", direction: "asc" };
-  const read = (path: string, fixed: Record<string, string>, start: typeof cursor.issues) =>
-    readList(client, `/repos/{owner}/{repo}/${path}`, repository, fixed, start, { requests: pages } satisfies Budget, signal);
+  const unreadable: UnreadableItem[] = [];
   // Issues first: a comment also changes its issue, so the comments read afterwards include those that explain a change.
-  const issues = await read("issues", { ...order, state: "all" }, cursor.issues);
-  const comments = await read("issues/comments", order, cursor.comments);
+  const issueList = { path: "issues", item: shapes.polledIssue, fixed: { ...order, state: "all" } };
+  const issues = await readList(client, repository, issueList, cursor.issues, { requests: pages }, unreadable, signal);
+  const commentList = { path: "issues/comments", item: shapes.polledComment, fixed: order };
+  const comments = await readList(client, repository, commentList, cursor.comments, { requests: pages }, unreadable, signal);
   const full_name = spellingOf(`${repository.owner}/${repository.repo}`, [...issues.items, ...comments.items]);
   const known = new Map(issues.items.map((issue) => [valueAt(issue, "number"), issue]));
   const found: PolledEvent[] = [];
@@ -44,6 +45,7 @@ export async function poll(
   return {
     events: events.map(({ headers, payload }) => ({ headers, payload })),
     cursor: JSON.stringify({ v: 1, issues: issues.position, comments: comments.position }),
+    unreadable,
   };
 }
 
@@ -57,8 +59,8 @@ function spellingOf(repository: string, items: readonly Item[]): string {
 async function pull(client: Client, repository: Repository, issue: Item, signal: AbortSignal): Promise<Item> {
   const query = { ...repository, pull_number: Number(valueAt(issue, "number")) };
   const route = "GET /repos/{owner}/{repo}/pulls/{pull_number}";
-  const found = await client.read(route, query, shapes.anyObject, signal).catch(ifCode("not_found", null));
-  if (found) return { ...found.data, updated_at: issue.updated_at };
+  const found = await client.read(route, query, shapes.pull, signal).catch(ifCode("not_found", null));
+  if (found?.data) return { ...found.data, updated_at: issue.updated_at };
   return { ...issue, merged: timestampAt(issue, "pull_request", "merged_at") !== null };
 }
 

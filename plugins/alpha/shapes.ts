@@ -1,3 +1,4 @@
+import { isTime } from "@signalbox/sdk";
 import { z } from "zod";
 
 /** The members of the platform's responses that are used. */
@@ -18,6 +19,8 @@ export const reaction = z.object({ id, content: z.string(), user });
 export const reactions = z.array(reaction);
 export const account = z.object({ login: z.string() });
 export const anyObject = z.record(z.string(), z.unknown());
+/** `null` if a server answers something else. */
+export const pull = anyObject.nullable().catch(null);
 export const issue = z.object({
   number: z.number(),
   title: z.string().nullish(),
@@ -42,8 +45,11 @@ export const label = z.object({
 export const createdLabel = label.partial();
 export const labels = z.array(label);
 
+const time = z.string().refine(isTime, "is not a time");
 /** List items keep all their members, because the poll passes them to `parse` in the shape of a webhook. */
-export const listItems = z.array(z.looseObject({ updated_at: z.string() }));
+export const listItems = z.array(z.unknown());
+export const polledIssue = z.looseObject({ updated_at: time, created_at: time.nullish(), closed_at: time.nullish() });
+export const polledComment = z.looseObject({ updated_at: time, created_at: time, issue_url: z.string().regex(/\/\d{1,15}$/) });
 
 /** An answer without a body. */
 export const ignoredBody = z.unknown();

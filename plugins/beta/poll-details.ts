@@ -1,4 +1,13 @@
-import { type HttpClient, ifCode, type Json, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
+import {
+  type HttpClient,
+  ifCode,
+  type Json,
+  readableItems,
+  timestampAt,
+  type UnreadableItem,
+  valueAt,
+  type WebhookPayload,
+} from "@signalbox/sdk";
 import type { z } from "zod";
 import type { Address } from "./address.ts";
 import { changeKey } from "./change-key.ts";
@@ -6,7 +15,7 @@ import { type LabelChange, labelChanges } from "./label-changes.ts";
 import * as shapes from "./shapes.ts";
 
 export type Kind = Address["kind"];
-export type Item = z.output<typeof shapes.listItems>[number];
+export type Item = z.output<typeof shapes.listItem>;
 export interface PolledEvent extends WebhookPayload {
   readonly when: string;
 }
@@ -14,6 +23,8 @@ export interface PollContext {
   readonly client: HttpClient;
   readonly project: string;
   readonly signal: AbortSignal;
+  /** What could not be read so far. */
+  readonly unreadable: UnreadableItem[];
 }
 
 /** Pages of 100 label events per item; later ones are not reported. */
@@ -59,7 +70,7 @@ function milestones(reading: PollContext, kind: Kind, item: Item, since: number)
   return events;
 }
 
-type Notes = z.output<typeof shapes.notes>;
+type Notes = readonly z.output<typeof shapes.polledNote>[];
 
 async function notesOf(context: PollContext, kind: Kind, item: Item): Promise<Notes> {
   const request = {
@@ -67,17 +78,18 @@ async function notesOf(context: PollContext, kind: Kind, item: Item): Promise<No
     path: { project: context.project, kind, iid: item.iid },
   };
   const query = { per_page: 100, sort: "desc", order_by: "created_at" };
-  return (await context.client.read({ ...request, query, schema: shapes.notes, signal: context.signal })).data;
+  const { data } = await context.client.read({ ...request, query, schema: shapes.detailList, signal: context.signal });
+  return readableItems(shapes.polledNote, data, `notes of ${kind} ${item.iid}`, context.unreadable);
 }
 
 function newNotes(context: PollContext, kind: Kind, item: Item, notes: Notes, since: number): PolledEvent[] {
-  const fresh = notes.filter((note) => !note.system && Date.parse(note.created_at ?? "") >= since);
+  const fresh = notes.filter((note) => !note.system && Date.parse(note.created_at) >= since);
   return fresh.map((note) => {
     const { body, author, ...attributes } = note;
     const member = kind === "issues" ? "issue" : "merge_request";
     const payload = { object_attributes: { ...attributes, note: body, action: "create" }, [member]: item, user: author ?? null };
     const isSecret = isConfidential(item) || note.internal === true || note.confidential === true;
-    return webhook(context, { hook: "Note Hook", kind: "note", isSecret }, payload, item, note.created_at ?? item.updated_at);
+    return webhook(context, { hook: "Note Hook", kind: "note", isSecret }, payload, item, note.created_at);
   });
 }
 
@@ -87,10 +99,11 @@ async function labelEvents(context: PollContext, kind: Kind, item: Item): Promis
   const path = { project: context.project, kind, iid: item.iid };
   const events: Json[] = [];
   for (let page = 1; page <= maxPages; page++) {
-    const request = { route, path, query: { per_page: 100, page }, schema: shapes.labelEvents, signal: context.signal };
+    const request = { route, path, query: { per_page: 100, page }, schema: shapes.detailList, signal: context.signal };
     const { data } = await context.client.read(request).catch(ifCode("not_found", { data: [] }));
-    events.push(...(data as Json[]));
-    if (data.length < 100) break;
+    const what = `label events of ${kind} ${item.iid}`;
+    events.push(...(readableItems(shapes.labelEvent, data, what, context.unreadable) as Json[]));
+    if (!Array.isArray(data) || data.length < 100) break;
   }
   return events;
 }

@@ -1,4 +1,4 @@
-import type { HttpClient, PollBatch } from "@signalbox/sdk";
+import { type HttpClient, type PollBatch, readableItems } from "@signalbox/sdk";
 import { z } from "zod";
 import { projectOf } from "./address.ts";
 import { detailsOf, type Item, type Kind, type PollContext, type PolledEvent } from "./poll-details.ts";
@@ -36,7 +36,7 @@ export async function poll(
   from: { project: string; since: string; cursor: string | null },
   signal: AbortSignal,
 ): Promise<PollBatch> {
-  const context: PollContext = { client, project: projectOf(from.project), signal };
+  const context: PollContext = { client, project: projectOf(from.project), signal, unreadable: [] };
   const cursor = cursorOf(from.cursor, from.since);
   const until = Date.now() + maxReadingMs;
   const found: PolledEvent[] = [];
@@ -50,6 +50,7 @@ export async function poll(
   return {
     events: events.map(({ headers, payload }) => ({ headers, payload })),
     cursor: JSON.stringify({ v: 1, ...nextPositions }),
+    unreadable: context.unreadable,
   };
 }
 
@@ -82,8 +83,9 @@ async function listChanged(
       signal: context.signal,
     };
     const { data } = await context.client.read({ ...request, schema: shapes.listItems });
-    for (const item of data) items.set(`${item.iid}`, item);
-    const last = data.at(-1);
+    const readable = readableItems(shapes.listItem, data, kind, context.unreadable);
+    for (const item of readable) items.set(`${item.iid}`, item);
+    const last = readable.at(-1);
     if (last && Date.parse(last.updated_at) > Date.parse(newestTime)) newestTime = last.updated_at;
     if (data.length < 100)
       return { items: [...items.values()], nextPosition: { from: withOverlap(newestTime), at: newestTime, page: 1, done: [] } };

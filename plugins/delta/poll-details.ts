@@ -1,9 +1,9 @@
-import { ifCode, type Json, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
+import { ifCode, type Json, readableItems, timestampAt, type UnreadableItem, valueAt, type WebhookPayload } from "@signalbox/sdk";
 import type { z } from "zod";
 import type { Client } from "./client.ts";
 import * as shapes from "./shapes.ts";
 
-export type Item = z.output<typeof shapes.listItem>;
+export type Item = z.output<typeof shapes.polledIssue>;
 export type PolledEvent = WebhookPayload & { readonly when: string };
 
 export interface PollContext {
@@ -14,6 +14,8 @@ export interface PollContext {
   readonly since: string;
   /** Names of states by their id. */
   readonly states: ReadonlyMap<string, string>;
+  /** What could not be read so far. */
+  readonly unreadable: UnreadableItem[];
 }
 /** Already reported: changes up to `from`, and activities up to `reported`. ISO 8601. */
 export interface PollBounds {
@@ -44,7 +46,7 @@ export async function detailsOf(
   bounds: PollBounds,
 ): Promise<{ events: PolledEvent[]; newest: string | null }> {
   const activities = await activitiesOf(context, item.id);
-  const listedComments = await listAll(context, `${base}/comments/`, item.id);
+  const listedComments = await listAll(context, "comments", item.id);
   const written = new Date(Math.max(Date.parse(bounds.from) - commentDelayMs, Date.parse(context.since))).toISOString();
   const events = listedComments.filter((one) => after(one, "created_at", written)).map((one) => commentEvent(item, one));
   const fresh = (activities ?? []).filter((one) => after(one, "created_at", bounds.reported));
@@ -108,22 +110,26 @@ function polledEvent(
 
 /** `null` on servers without this endpoint. */
 const activitiesOf = (reading: PollContext, issue: string): Promise<Json[] | null> =>
-  listAll(reading, `${base}/activities/`, issue).catch(ifCode("not_found", null));
+  listAll(reading, "activities", issue).catch(ifCode("not_found", null));
 
-async function listAll({ client, project, signal }: PollContext, route: string, issue: string): Promise<Json[]> {
+async function listAll(
+  { client, project, signal, unreadable }: PollContext,
+  what: "comments" | "activities",
+  issue: string,
+): Promise<Json[]> {
   const path = { slug: client.slug, project, issue };
   const found: Json[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < maxPages; page++) {
     const query = {
-      route: `GET ${route}`,
+      route: `GET ${base}/${what}/`,
       path,
       query: { per_page: 100, cursor },
       schema: shapes.lists.anything,
       signal,
     };
     const { data } = await client.read(query);
-    found.push(...data.results);
+    found.push(...readableItems(shapes.polledDetail, data.results, `${what} of issue ${issue}`, unreadable));
     if (!data.next_page_results || !data.next_cursor) break;
     cursor = data.next_cursor;
   }

@@ -1,4 +1,4 @@
-import { ifCode, type PollBatch } from "@signalbox/sdk";
+import { ifCode, type PollBatch, readableItems, type UnreadableItem } from "@signalbox/sdk";
 import { z } from "zod";
 import type { Client } from "./client.ts";
 import { createdEvent, detailsOf, type Item, type PollBounds, type PollContext, type PolledEvent } from "./poll-details.ts";
@@ -46,14 +46,15 @@ export async function poll(
   const cursor = cursorOf(from.cursor, from.since);
   const bounds: PollBounds = { from: cursor.from, reported: cursor.reported ?? cursor.from };
   const startedAt = Date.now();
-  const listed = await listChanged(client, project, cursor, signal);
+  const unreadable: UnreadableItem[] = [];
+  const listed = await listChanged({ client, project, signal, unreadable }, cursor);
   const pending = cursor.rest.flatMap(({ ids, ...before }): DueItem[] => ids.map((id) => ({ id, item: null, bounds: before })));
   const pendingIds = new Set(pending.map(({ id }) => id));
   const items = listed.items.filter(({ id, updated_at }) => !pendingIds.has(id) && cursor.done[id] !== updated_at);
   const dueItems: DueItem[] = [...pending, ...items.map((item) => ({ id: item.id, item, bounds }))];
   const states = dueItems.length > 0 ? await statesOf(client, project, signal) : [];
   const names = new Map(states.map(({ id, name }) => [id, name]));
-  const reading: PollContext = { client, project, signal, since: from.since, states: names };
+  const reading: PollContext = { client, project, signal, since: from.since, states: names, unreadable };
   const isNew = (item: Item) => Date.parse(item.created_at) >= Date.parse(cursor.from);
   const found: PolledEvent[] = items.filter(isNew).map((item) => createdEvent(reading, item));
   const { count, seen } = await readDetails(reading, dueItems, found, listed.nextCursor.seen);
@@ -63,7 +64,7 @@ export async function poll(
   const rest = groupByIssue(dueItems.slice(count));
   const done = processedItems(listed, rest, startedAt);
   const nextCursor: Cursor = { ...listed.nextCursor, rest, done, seen: isComplete ? null : seen, reported: newestTime };
-  return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(nextCursor) };
+  return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(nextCursor), unreadable };
 }
 
 /** Issues that the next sweep lists again and can skip. Very recent changes may still get their activity. */
@@ -123,10 +124,8 @@ function cursorOf(text: string | null, since: string): Cursor {
 }
 
 async function listChanged(
-  client: Client,
-  project: string,
+  { client, project, signal, unreadable }: Omit<PollContext, "since" | "states">,
   start: Cursor,
-  signal: AbortSignal,
 ): Promise<{ items: Item[]; nextCursor: Cursor }> {
   const items = new Map<string, Item>();
   const route = "GET /workspaces/{slug}/projects/{project}/issues/";
@@ -135,10 +134,11 @@ async function listChanged(
     const query = { order_by: "-updated_at", per_page: 100, cursor: next ?? undefined };
     const path = { slug: client.slug, project };
     const { data } = await client.read({ route, path, query, schema: shapes.lists.issues, signal });
-    head ??= data.results[0]?.updated_at ?? null;
-    const fresh = data.results.filter((item) => Date.parse(item.updated_at) >= Date.parse(start.from));
+    const readable = readableItems(shapes.polledIssue, data.results, "issues", unreadable);
+    head ??= readable[0]?.updated_at ?? null;
+    const fresh = readable.filter((item) => Date.parse(item.updated_at) >= Date.parse(start.from));
     for (const item of fresh) items.set(item.id, item);
-    if (fresh.length < data.results.length || !data.next_page_results || !data.next_cursor) {
+    if (fresh.length < readable.length || !data.next_page_results || !data.next_cursor) {
       const end =
         head === null ? start.from : new Date(Math.max(Date.parse(head) - overlap, Date.parse(start.from))).toISOString();
       return { items: [...items.values()], nextCursor: { ...start, from: end, head: null, next: null } };
@@ -148,10 +148,10 @@ async function listChanged(
   return { items: [...items.values()], nextCursor: { ...start, head, next } };
 }
 
-/** `null` if it was deleted meanwhile. */
-async function find({ client, project, signal }: PollContext, issue: string): Promise<Item | null> {
+/** `null` if it was deleted meanwhile or cannot be read. */
+async function find({ client, project, signal, unreadable }: PollContext, issue: string): Promise<Item | null> {
   const route = "GET /workspaces/{slug}/projects/{project}/issues/{issue}/";
   const path = { slug: client.slug, project, issue };
-  const found = await client.read({ route, path, schema: shapes.listItem, signal }).catch(ifCode("not_found", null));
-  return found?.data ?? null;
+  const found = await client.read({ route, path, schema: shapes.polled, signal }).catch(ifCode("not_found", null));
+  return found === null ? null : (readableItems(shapes.polledIssue, [found.data], "issues", unreadable)[0] ?? null);
 }

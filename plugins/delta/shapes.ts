@@ -1,4 +1,4 @@
-import type { Json } from "@signalbox/sdk";
+import { isTime, type Json } from "@signalbox/sdk";
 import { z } from "zod";
 
 /** The members of the platform's responses that are used. */
@@ -43,7 +43,15 @@ export const label = z.object({ id, name: z.string() });
 export const state = z.object({ id, name: z.string(), group: z.string().nullish() });
 /** A created issue is kept whole: it becomes the payload of an event. */
 export const createdIssue = z.looseObject({ id: z.string() });
-export const listItem = z.looseObject({ id: z.string(), updated_at: z.string(), created_at: z.string() });
+const time = z.string().refine(isTime, "is not a time");
+export const polledIssue = z.looseObject({ id: z.string(), updated_at: time, created_at: time });
+/** A comment or an activity of a polled issue. */
+export const polledDetail = z
+  .record(z.string(), z.json())
+  .refine((row) => isTime(String(row.created_at)), "created_at: is not a time")
+  .transform((row): Json => row);
+/** What a poll reads item by item. */
+export const polled = z.unknown();
 /** Comments and activities are kept whole. */
 export const anyObject = z.record(z.string(), z.json()).transform((row): Json => row);
 /** A webhook of the workspace. Its secret is shown only once, when it is created. */
@@ -66,10 +74,14 @@ const listOf = <T extends z.ZodType>(item: T) =>
   ]);
 /** Made once, because making a schema costs more than reading an answer with it. */
 export const lists = {
-  anything: listOf(anyObject),
+  /** The lists of a polled issue, of any form. */
+  anything: z.union([
+    listOf(z.unknown()),
+    z.unknown().transform((results) => ({ results, next_cursor: null, next_page_results: false })),
+  ]),
   comments: listOf(comment),
   hooks: listOf(hook),
-  issues: listOf(listItem),
+  issues: listOf(z.unknown()),
   labels: listOf(label),
   members: listOf(member),
   projects: listOf(project),

@@ -3,7 +3,9 @@ import {
   type Json,
   PluginError,
   type PollBatch,
+  readableItems,
   timestampAt,
+  type UnreadableItem,
   valueAt,
   type WebhookPayload,
 } from "@signalbox/sdk";
@@ -37,6 +39,12 @@ type Issue = z.output<typeof shapes.changedIssue>;
 interface PolledEvent extends WebhookPayload {
   readonly when: string;
 }
+interface PollContext {
+  readonly client: HttpClient;
+  readonly signal: AbortSignal;
+  /** What could not be read so far. */
+  readonly unreadable: UnreadableItem[];
+}
 
 /** Reads the changes of a project as the events that its webhooks would have sent. */
 export async function poll(
@@ -51,9 +59,10 @@ export async function poll(
       `project: must be the key of a project such as "PROJ"; it is ${JSON.stringify(project.slice(0, 200))}`,
     );
   const cursor = cursorOf(from.cursor, from.since);
-  const { issues, isComplete } = await listChanged(client, project, cursor, signal);
+  const context: PollContext = { client, signal, unreadable: [] };
+  const { issues, isComplete } = await listChanged(context, project, cursor);
   const found: PolledEvent[] = [];
-  for (const issue of issues) found.push(...(await eventsOf(client, issue, Date.parse(cursor.from), signal)));
+  for (const issue of issues) found.push(...(await eventsOf(context, issue, Date.parse(cursor.from))));
   const newestTime = [...issues.map(updatedAt), cursor.at].sort().at(-1) ?? cursor.at;
   const earlier = newestTime === cursor.at ? (cursor.rest?.done ?? []) : [];
   const done = [...earlier, ...issues.filter((issue) => updatedAt(issue) === newestTime).map(({ key }) => key)];
@@ -61,7 +70,7 @@ export async function poll(
     ? { v: 1, from: withOverlap(newestTime), at: newestTime }
     : { v: 1, from: cursor.from, at: newestTime, rest: { done } };
   const events = found.sort((a, b) => a.when.localeCompare(b.when)).map(({ headers, payload }) => ({ headers, payload }));
-  return { events, cursor: JSON.stringify(nextCursor) };
+  return { events, cursor: JSON.stringify(nextCursor), unreadable: context.unreadable };
 }
 
 const withOverlap = (time: string): string => new Date(Date.parse(time) - overlap).toISOString();
@@ -82,7 +91,7 @@ const updatedAt = (issue: Issue): string => timestampAt(issue, "fields", "update
  * account, so relative minutes are used. Pages are requested by time where possible: an issue that changes meanwhile moves to the end of
  * the list, and numbered pages would then skip its successor.
  */
-async function listChanged(client: HttpClient, project: string, { at, rest }: Cursor, signal: AbortSignal) {
+async function listChanged(context: PollContext, project: string, { at, rest }: Cursor) {
   const first = Date.parse(at) - (rest ? 0 : overlap);
   const found = new Map<string, Issue>();
   const isNew = (issue: Issue): boolean => {
@@ -95,10 +104,11 @@ async function listChanged(client: HttpClient, project: string, { at, rest }: Cu
     const fromMs = newestMs;
     const minutes = Math.max(1, Math.ceil((Date.now() - fromMs) / 60_000) + 1);
     const jql = `project = "${project}" AND updated >= "-${minutes}m" ORDER BY updated ASC`;
-    const search = searchOf(client, { jql, fields, expand: "changelog", maxResults: 100 }, signal);
+    const search = searchOf(context, { jql, fields, expand: "changelog", maxResults: 100 });
     while (newestMs - fromMs <= windowMs) {
       const page = await search();
-      for (const issue of page.issues.filter(isNew)) {
+      const readable = readableItems(shapes.changedIssue, page.issues, "issues", context.unreadable);
+      for (const issue of readable.filter(isNew)) {
         // Of an issue that was read before, only the newer state.
         found.delete(issue.key);
         found.set(issue.key, issue);
@@ -110,7 +120,7 @@ async function listChanged(client: HttpClient, project: string, { at, rest }: Cu
 }
 
 /** Reads the pages of a query, one with each call. Cloud has replaced GET /search with GET /search/jql, which Server does not have. */
-function searchOf(client: HttpClient, query: Record<string, string | number>, signal: AbortSignal) {
+function searchOf({ client, signal }: PollContext, query: Record<string, string | number>) {
   let token: string | undefined;
   let read: number | null = null;
   let size = 0;
@@ -123,7 +133,7 @@ function searchOf(client: HttpClient, query: Record<string, string | number>, si
     read = startAt + size;
     return { issues: data.issues, last: read >= (data.total ?? 0) || read <= before };
   };
-  return async (): Promise<{ issues: readonly Issue[]; last: boolean }> => {
+  return async (): Promise<{ issues: readonly unknown[]; last: boolean }> => {
     if (read !== null) return nextPage();
     try {
       const request = { route: "GET /search/jql", query: { ...query, nextPageToken: token }, schema: shapes.searchPage, signal };
@@ -138,7 +148,7 @@ function searchOf(client: HttpClient, query: Record<string, string | number>, si
 }
 
 /** One event for the creation, for each entry of the history and for each comment since then. */
-async function eventsOf(client: HttpClient, listed: Issue, since: number, signal: AbortSignal): Promise<PolledEvent[]> {
+async function eventsOf(context: PollContext, listed: Issue, since: number): Promise<PolledEvent[]> {
   const { changelog, fields: all, ...rest } = listed;
   const { comment: _, ...shown } = all;
   const issue = { ...rest, fields: shown };
@@ -146,28 +156,33 @@ async function eventsOf(client: HttpClient, listed: Issue, since: number, signal
   const created = timestampAt(shown, "created");
   if (created && Date.parse(created) >= since)
     events.push(polledEvent("gamma:issue_created", { issue, user: valueAt(shown, "creator") ?? null }, created));
-  for (const history of changelog?.histories ?? []) {
-    const when = timestampAt(history, "created");
-    if (!when || Date.parse(when) < since) continue;
+  const what = `history of issue ${listed.key}`;
+  const histories = changelog ? readableItems(shapes.history, changelog.histories, what, context.unreadable) : [];
+  for (const history of histories) {
+    const when = timestampAt(history, "created") ?? "";
+    if (Date.parse(when) < since) continue;
     const change = { id: history.id, items: history.items };
     events.push(polledEvent("gamma:issue_updated", { issue, user: history.author ?? null, changelog: change }, when));
   }
-  for (const comment of await comments(client, listed, since, signal)) {
-    const when = timestampAt(comment, "created") ?? created ?? "";
+  for (const comment of await comments(context, listed, since)) {
+    const when = timestampAt(comment, "created") ?? "";
     events.push(polledEvent("comment_created", { issue, comment, user: comment.author ?? null }, when));
   }
   return events;
 }
 
 /** A search result contains only the first comments of an issue; if there are more, they are listed newest first. */
-async function comments(client: HttpClient, found: Issue, since: number, signal: AbortSignal) {
-  const field = shapes.comments.safeParse(found.fields.comment);
-  const fresh = (list: z.output<typeof shapes.comments>) =>
-    list.comments.filter((one) => Date.parse(timestampAt(one, "created") ?? "") >= since);
-  if (field.success && field.data.total <= field.data.comments.length) return fresh(field.data);
+async function comments({ client, signal, unreadable }: PollContext, found: Issue, since: number) {
+  const field = shapes.polledComments.safeParse(found.fields.comment);
+  const fresh = (list: unknown) =>
+    readableItems(shapes.polledComment, list, `comments of issue ${found.key}`, unreadable).filter(
+      (one) => Date.parse(one.created) >= since,
+    );
+  const listed = field.success ? field.data.comments : null;
+  if (field.success && Array.isArray(listed) && field.data.total <= listed.length) return fresh(listed);
   const query = { startAt: 0, maxResults: 100, orderBy: "-created" };
-  const request = { route: "GET /issue/{key}/comment", path: { key: found.key }, query, schema: shapes.comments, signal };
-  return fresh((await client.read(request)).data);
+  const request = { route: "GET /issue/{key}/comment", path: { key: found.key }, query, schema: shapes.anything, signal };
+  return fresh(valueAt((await client.read(request)).data, "comments"));
 }
 
 function polledEvent(webhookEvent: string, content: Record<string, unknown>, when: string): PolledEvent {

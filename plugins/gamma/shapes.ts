@@ -1,3 +1,4 @@
+import { isTime } from "@signalbox/sdk";
 import { z } from "zod";
 
 /** The members of the platform's responses that are used. Cloud identifies accounts by id, Server by name. */
@@ -63,17 +64,18 @@ export const hooks = z.union([z.array(hook), z.looseObject({ values: z.array(hoo
 export const ignoredBody = z.unknown();
 
 /** Found issues keep all their members, because the poll passes them to `parse` in the shape of a webhook. */
+const time = z.string().refine(isTime, "is not a time");
 export const changedIssue = z.looseObject({
   key: z.string(),
-  fields: z.record(z.string(), z.unknown()),
-  changelog: z
-    .object({
-      histories: z.array(z.looseObject({ id: z.string(), author: z.unknown(), created: z.string(), items: z.unknown() })),
-    })
-    .nullish(),
+  fields: z.looseObject({ updated: time, created: time.nullish() }),
+  changelog: z.object({ histories: z.unknown() }).nullish(),
 });
+export const history = z.looseObject({ id: z.string(), author: z.unknown(), created: time, items: z.unknown() });
+export const polledComment = comment.extend({ created: time });
+export const anything = z.unknown();
+export const polledComments = z.object({ comments: z.unknown(), total: z.number().default(0) });
 export const searchPage = z.object({
-  issues: z.array(changedIssue),
+  issues: z.array(z.unknown()),
   nextPageToken: z.string().nullish(),
   total: z.number().nullish(),
 });

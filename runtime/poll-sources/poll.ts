@@ -8,6 +8,7 @@ import { maxRetryAfterMs } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Receiver } from "../webhooks/receive.ts";
 import { type ClaimedPollSource, finishPoll, type PollSource } from "./queries.ts";
+import type { ReportUnreadable } from "./unreadable.ts";
 
 /** Maximum duration of one poll. A source reads in pages, and the next poll continues. */
 const pollMs = 300_000;
@@ -17,6 +18,7 @@ export interface PollDeps {
   readonly receiver: Receiver;
   /** The account with which a source is polled: the one that receives its webhooks. */
   readonly connectionBySlug: (source: string) => Promise<Connection | undefined>;
+  readonly reportUnreadable: ReportUnreadable;
 }
 interface PollResult {
   readonly fetched: number;
@@ -59,6 +61,7 @@ export async function pollOnce(
     });
     throw problem("bad_gateway", text, { cause: error });
   }
+  deps.reportUnreadable(pollSource, batch.unreadable ?? []);
   const receipts = await Promise.all(batch.events.map((event) => deps.receiver.acceptEvent(connection, event, { kind: "poll" })));
   await finishPoll(deps.sql, pollSource, lease, { cursor: storableText(batch.cursor), error: null });
   const count = (status: string) => receipts.filter((receipt) => receipt.status === status).length;

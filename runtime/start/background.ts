@@ -12,12 +12,13 @@ import type { Webhooks } from "./webhooks.ts";
  * Polls, syncs of knowledge sources, the relay of message queues, and the intake of webhooks from them. `null` on a replica with
  * the role `api`.
  */
-export function startBackground(core: Core, plugins: Plugins, memory: Memory, { receiver }: Webhooks) {
+export function startBackground(core: Core, plugins: Plugins, memory: Memory, { receiver, reportUnreadable }: Webhooks) {
   const { config, log, database, sql, bus, vault, warn, shutdown } = core;
   if (config.SIGNALBOX_ROLE === "api") return null;
   const { host, connections, egress, changed } = plugins;
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
-  const polls = startPolls({ sql, receiver, log, connectionBySlug: connections.bySlug, leaseSeconds, warn });
+  const connectionBySlug = connections.bySlug;
+  const polls = startPolls({ sql, receiver, reportUnreadable, log, connectionBySlug, leaseSeconds, warn });
   const syncs = startSyncs({
     sql,
     bus,

@@ -68,7 +68,7 @@ export function bindOperations(stages: Stages & { readonly status: StatusBoard }
     settings: config.settings,
     deferredWebhooks: deferred.backlogs,
     watchdogEnabled: config.WATCHDOG_ENABLED,
-    polls: { host, connectionBySlug: connections.bySlug, onChange: () => stages.background?.polls.wake() },
+    polls: pollDeps(stages),
     webhookChecks: { connections, publicUrl: config.PUBLIC_URL },
     webhookMappings: { bus, vault, evaluator, loadedSources, eventNames: eventNamesOf(() => host.sources, isSeeded) },
     knowledge: { bus, vault, guard, connectors: () => host.knowledge },
@@ -87,6 +87,13 @@ export function bindOperations(stages: Stages & { readonly status: StatusBoard }
     }),
   );
 }
+
+const pollDeps = (stages: Stages) => ({
+  host: stages.plugins.host,
+  connectionBySlug: stages.plugins.connections.bySlug,
+  reportUnreadable: stages.webhooks.reportUnreadable,
+  onChange: () => stages.background?.polls.wake(),
+});
 
 /** The functions that decide about a webhook, used to explain a decision. */
 const explainDeps = ({ core, plugins, webhooks }: Stages) => ({

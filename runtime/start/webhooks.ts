@@ -2,6 +2,7 @@ import { runCommand } from "../executions/commands.ts";
 import { forgetWrites } from "../own-writes/queries.ts";
 import { createEvaluator } from "../platform/evaluator.ts";
 import { startLoop } from "../platform/loop.ts";
+import { unreadableReports } from "../poll-sources/unreadable.ts";
 import { DeferredWebhooks } from "../webhooks/deferred/defer.ts";
 import { readDeferred } from "../webhooks/deferred/read.ts";
 import { Dispatcher, type DispatcherOptions } from "../webhooks/dispatch.ts";
@@ -67,7 +68,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
     connections,
   });
   readDeferred(deferred, receiver, manager);
-  return { routing, rules, standings, evaluator, receiver, deferred };
+  return { routing, rules, standings, evaluator, receiver, deferred, reportUnreadable: unreadableReports(warn) };
 }
 
 /** Carries out the commands in comments, and looks up what some of them wait for. */

@@ -33,7 +33,11 @@ describeOnDatabases("poll sources", (database) => {
 
   beforeAll(async () => {
     tracker = await startTracker();
-    service = await startService({ database, seed: true, env: { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "t" } });
+    service = await startService({
+      database,
+      seed: true,
+      env: { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "t", WATCHDOG_ENABLED: "true" },
+    });
   }, 120_000);
   afterAll(async () => {
     await service?.close();
@@ -163,6 +167,25 @@ describeOnDatabases("poll sources", (database) => {
     expect(await read(id)).toMatchObject({ cursor: null, last_error: (failed.body as { error: string }).error });
     expect((await poll(id)).body).toMatchObject({ accepted: 1 });
     expect(await read(id)).toMatchObject({ last_error: null });
+  });
+
+  test("an item that cannot be read does not stop the others, and the watchdog names it once", async () => {
+    const { repo, id } = await add();
+    const { number } = tracker.createIssue({ repo, title: "New", login: "mona" });
+    const damaged = tracker.comment(repo, number, "Damaged", "mona");
+    Object.assign(damaged, { createdAt: "soon" });
+    tracker.comment(repo, number, "Sound", "mona");
+    expect(await poll(id)).toMatchObject({ status: 200, body: { fetched: 2 } });
+    await service.put(`/api/poll-sources/${id}`, { since: "2019-12-30T00:00:00Z" });
+    expect(await poll(id)).toMatchObject({ status: 200, body: { fetched: 3 } });
+    const entries = async () => {
+      const { body } = await service.get<{ context: object }[]>("/api/watchdog?search=poll+skipped+unreadable+items");
+      return body.map(({ context }) => context);
+    };
+    const item = `issues/comments: ${damaged.id}: created_at: is not a time`;
+    const entry = { poll_source: id, source: "alpha", project: repo, items: [item], count: 1 };
+    await eventually(async () => (await entries()).length > 0);
+    expect(await entries()).toEqual([entry]);
   });
 
   test("a source that is not configured cannot be polled, and names what is missing", async () => {

@@ -1,4 +1,4 @@
-import { type Json, type PollBatch, valueAt, type WebhookPayload } from "@signalbox/sdk";
+import { type Json, type PollBatch, readableItems, type UnreadableItem, valueAt, type WebhookPayload } from "@signalbox/sdk";
 import { z } from "zod";
 import { repositoryOf } from "./address.ts";
 import type { ClientOf } from "./client.ts";
@@ -29,20 +29,23 @@ export async function poll(
 ): Promise<PollBatch> {
   const path = repositoryOf(from.project);
   const cursor = cursorOf(from.cursor, from.since);
-  const list = <T extends z.ZodType<{ updated_at?: string | null | undefined }>>(where: string, schema: T, start: Position) =>
-    sweep(start, async (page) => {
+  const unreadable: UnreadableItem[] = [];
+  const list = <T extends Changed>(where: string, item: z.ZodType<T>, start: Position) => {
+    const read = (found: unknown[]) => readableItems(item, found, where === "" ? "issues" : "comments", unreadable);
+    return sweep(start, read, async (page) => {
       const query = { since: start.from, state: "all", limit: pageSize, page };
       const request = {
         route: `GET /repos/{owner}/{repo}/issues${where}`,
         path,
         query,
-        schema: z.array(schema),
+        schema: z.array(z.unknown()),
         signal: call.signal,
       };
       return (await client(call.connection).read(request)).data;
     });
-  const issues = await list("", shapes.issue, cursor.issues);
-  const comments = await list("/comments", shapes.comment, cursor.comments);
+  };
+  const issues = await list("", shapes.polledIssue, cursor.issues);
+  const comments = await list("/comments", shapes.polledComment, cursor.comments);
   const project = spellingOf(from.project, [...issues.items, ...comments.items]);
   const found = [
     ...issues.items.flatMap((item) => issueEvents(item, project, cursor.issues.from)),
@@ -50,7 +53,7 @@ export async function poll(
   ].toSorted((a, b) => Date.parse(a.when) - Date.parse(b.when));
   const events = [...new Map(found.map((event) => [event.headers["x-gitea-delivery"], event])).values()];
   const end = { v: 1, issues: issues.end, comments: comments.end };
-  return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(end) };
+  return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(end), unreadable };
 }
 
 /** The repository as the platform spells it, so that a webhook and a poll name the same issue, whatever the case in the settings. */
@@ -68,16 +71,22 @@ function cursorOf(text: string | null, since: string): z.output<typeof cursorSha
   }
 }
 
-async function sweep<T extends { updated_at?: string | null | undefined }>(
+interface Changed {
+  readonly updated_at?: string | null | undefined;
+}
+
+async function sweep<T extends Changed>(
   start: Position,
-  read: (page: number) => Promise<T[]>,
+  readable: (found: unknown[]) => T[],
+  read: (page: number) => Promise<unknown[]>,
 ) {
   const items: T[] = [];
   let { head, page } = start;
   for (let count = 0; count < maxPages; count++, page++) {
     const found = await read(page);
-    items.push(...found);
-    for (const { updated_at } of found)
+    const sound = readable(found);
+    items.push(...sound);
+    for (const { updated_at } of sound)
       if (updated_at && (head === null || Date.parse(updated_at) > Date.parse(head))) head = updated_at;
     if (found.length > 0) continue;
     const next = head === null ? Date.parse(start.from) : Math.max(Date.parse(head) - overlap, Date.parse(start.from));

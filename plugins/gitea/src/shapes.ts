@@ -1,3 +1,4 @@
+import { isTime } from "@signalbox/sdk";
 import { z } from "zod";
 
 export const user = z.looseObject({ id: z.int(), login: z.string() });
@@ -26,6 +27,13 @@ export const comment = z.looseObject({
   updated_at: z.string().nullish(),
 });
 export type Comment = z.output<typeof comment>;
+const time = z.string().refine(isTime, "is not a time");
+const times = { created_at: time, updated_at: time.nullish() };
+export const polledIssue = issue.extend({ ...times, closed_at: time.nullish() });
+/** It names its issue or its pull request. */
+export const polledComment = comment
+  .extend(times)
+  .refine((one) => /\/(?:issues|pulls)\/\d+$/.test(String(one.issue_url || one.pull_request_url || "")), "names no issue");
 export const hook = z.looseObject({
   id: z.int(),
   active: z.boolean(),

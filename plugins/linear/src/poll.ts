@@ -1,4 +1,4 @@
-import type { Json, PollBatch, WebhookPayload } from "@signalbox/sdk";
+import { isTime, type Json, type PollBatch, readableItems, type UnreadableItem, type WebhookPayload } from "@signalbox/sdk";
 import { z } from "zod";
 import { teamOf } from "./address.ts";
 import type { Account } from "./comments.ts";
@@ -21,8 +21,9 @@ const position = z.object({ from: z.string(), head: z.string().nullable(), after
 type Position = z.output<typeof position>;
 const cursorShape = z.object({ v: z.literal(1), issues: position, comments: position });
 
+const time = z.string().refine(isTime, "is not a time");
 const change = z.looseObject({
-  createdAt: z.string(),
+  createdAt: time,
   actor: shapes.person.nullish(),
   fromState: z.object({ name: z.string() }).nullish(),
   toState: z.object({ name: z.string() }).nullish(),
@@ -32,9 +33,14 @@ const change = z.looseObject({
   toTitle: z.string().nullish(),
   updatedDescription: z.boolean().nullish(),
 });
-const changedIssue = shapes.issue.extend({ history: z.object({ nodes: z.array(change) }) });
+const changedIssue = shapes.issue.extend({
+  createdAt: time,
+  updatedAt: time,
+  history: z.object({ nodes: z.unknown() }),
+});
 const newComment = shapes.comment.extend({
-  updatedAt: z.string(),
+  createdAt: time,
+  updatedAt: time,
   parent: z.object({ id: z.string() }).nullish(),
   issue: z.object({ id: z.string(), identifier: z.string(), title: z.string(), url: z.string(), team: shapes.team }).nullish(),
   externalUser: z.object({ id: z.string(), name: z.string().nullish() }).nullish(),
@@ -49,14 +55,17 @@ export async function poll(
 ): Promise<PollBatch> {
   const team = teamOf(from.project);
   const cursor = cursorOf(from.cursor, from.since);
-  const issues = await sweep(cursor.issues, (start) => issuePage(account, team, start));
-  const comments = await sweep(cursor.comments, (start) => commentPage(account, team, start));
+  const unreadable: UnreadableItem[] = [];
+  const issueList = { item: changedIssue, what: "issues", read: (start: Position) => issuePage(account, team, start) };
+  const issues = await sweep(cursor.issues, issueList, unreadable);
+  const commentList = { item: newComment, what: "comments", read: (start: Position) => commentPage(account, team, start) };
+  const comments = await sweep(cursor.comments, commentList, unreadable);
   const found = [
-    ...issues.items.flatMap((item) => issueEvents(item, cursor.issues.from)),
+    ...issues.items.flatMap((item) => issueEvents(item, cursor.issues.from, unreadable)),
     ...comments.items.flatMap((item) => commentEvent(item)),
   ].toSorted((a, b) => Date.parse(a.when) - Date.parse(b.when));
   const end = { v: 1, issues: issues.end, comments: comments.end };
-  return { events: found.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(end) };
+  return { events: found.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(end), unreadable };
 }
 
 function cursorOf(text: string | null, since: string): z.output<typeof cursorShape> {
@@ -68,21 +77,28 @@ function cursorOf(text: string | null, since: string): z.output<typeof cursorSha
   }
 }
 
-interface Page<T> {
-  readonly nodes: readonly T[];
+interface Page {
+  readonly nodes: readonly unknown[];
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor?: string | null | undefined };
+}
+
+interface List<T> {
+  readonly item: z.ZodType<T>;
+  readonly what: string;
+  readonly read: (start: Position) => Promise<Page>;
 }
 
 /** Reads a list to its end, or as many pages as one poll may. */
 async function sweep<T extends { id: string; updatedAt: string }>(
   start: Position,
-  read: (start: Position) => Promise<Page<T>>,
+  { item, what, read }: List<T>,
+  unreadable: UnreadableItem[],
 ): Promise<{ items: T[]; end: Position }> {
   const items = new Map<string, T>();
   let { head, after } = start;
   for (let count = 0; count < maxPages; count++) {
     const { nodes, pageInfo } = await read({ ...start, after });
-    for (const node of nodes) {
+    for (const node of readableItems(item, nodes, what, unreadable)) {
       if (!items.has(node.id)) items.set(node.id, node);
       if (head === null || Date.parse(node.updatedAt) > Date.parse(head)) head = node.updatedAt;
     }
@@ -109,7 +125,7 @@ async function issuePage({ client, signal }: Account, team: string, { from, afte
     }
   }`;
   const variables = { after, filter: { team: { key: { eq: team } }, updatedAt: { gte: from } } };
-  return (await client.query({ document, variables, data: z.object({ issues: shapes.page(changedIssue) }) }, signal)).issues;
+  return (await client.query({ document, variables, data: z.object({ issues: shapes.page(z.unknown()) }) }, signal)).issues;
 }
 
 async function commentPage({ client, signal }: Account, team: string, { from, after }: Position) {
@@ -123,16 +139,17 @@ async function commentPage({ client, signal }: Account, team: string, { from, af
     }
   }`;
   const variables = { after, filter: { issue: { team: { key: { eq: team } } }, createdAt: { gte: from } } };
-  return (await client.query({ document, variables, data: z.object({ comments: shapes.page(newComment) }) }, signal)).comments;
+  return (await client.query({ document, variables, data: z.object({ comments: shapes.page(z.unknown()) }) }, signal)).comments;
 }
 
 /** The creation of an issue, and one change with everything in its history since `from`. */
-function issueEvents(item: z.output<typeof changedIssue>, from: string): PolledEvent[] {
+function issueEvents(item: z.output<typeof changedIssue>, from: string, unreadable: UnreadableItem[]): PolledEvent[] {
   const { history, ...issue } = item;
   const created = createdEvent(issue);
   const isNew = Date.parse(issue.createdAt) >= Date.parse(from);
   const events = isNew ? [withChangeKey(created, `Issue/create/${issue.identifier}`, issue.createdAt)] : [];
-  const changes = history.nodes.filter(({ createdAt }) => Date.parse(createdAt) >= Date.parse(from));
+  const histories = readableItems(change, history.nodes, `history of issue ${issue.identifier}`, unreadable);
+  const changes = histories.filter(({ createdAt }) => Date.parse(createdAt) >= Date.parse(from));
   const lines = changes.flatMap(linesOf);
   const last = changes.toSorted((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt))[0];
   if (lines.length === 0 || !last) return events;

@@ -64,7 +64,13 @@ const accountReport = z
   .transform((report) => report ?? undefined);
 const postedComment = z.object({ id: shortText, url: shortText });
 const webhookPayload = z.object({ headers: z.record(z.string(), shortText), payload: json });
-export const pollResult = z.object({ events: list(webhookPayload), cursor: z.string().max(100_000) });
+export const pollResult = z.object({
+  events: list(webhookPayload),
+  cursor: z.string().max(100_000),
+  unreadable: list(z.object({ item: shortText, reason: shortText }))
+    .nullish()
+    .transform((items) => items ?? []),
+});
 const createdIssue = z.object({ key: shortText, url: shortText, event: webhookPayload.nullable() });
 const subjectDetails = z.object({
   subject: z.object({ project: shortText, issue: shortText }).optional(),

@@ -1,0 +1,37 @@
+import type { z } from "zod";
+import { sanitizeText, timestampAt, truncate, valueAt } from "./json.ts";
+import type { UnreadableItem } from "./source.ts";
+
+/** Members that name an item on a platform, the best known first. */
+const names = ["number", "iid", "key", "identifier", "id"] as const;
+
+/**
+ * Reads the items of a list one by one, so that one malformed item does not hide the others. Adds each item that does not match the
+ * schema to `unreadable`, and `list` itself if it is not a list. `what`: what the list holds, for example `issues`.
+ */
+export function readableItems<T>(schema: z.ZodType<T>, list: unknown, what: string, unreadable: UnreadableItem[]): T[] {
+  if (!Array.isArray(list)) {
+    unreadable.push({ item: what, reason: `must be a list; received ${typeName(list)}` });
+    return [];
+  }
+  return list.flatMap((item: unknown) => {
+    const parsed = schema.safeParse(item);
+    if (parsed.success) return [parsed.data];
+    const { path, message } = parsed.error.issues[0] ?? { path: [], message: "is not as expected" };
+    const reason = path.length > 0 ? `${path.join(".")}: ${message}` : message;
+    unreadable.push({ item: `${what}: ${nameOf(item)}`, reason: truncate(sanitizeText(reason), 500) });
+    return [];
+  });
+}
+
+/** Whether a text is a time that `Date.parse` can read. */
+export const isTime = (text: string): boolean => timestampAt({ text }, "text") !== null;
+
+const typeName = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
+
+function nameOf(item: unknown): string {
+  const name = names
+    .map((member) => valueAt(item, member))
+    .find((value) => (typeof value === "string" && value !== "") || typeof value === "number" || typeof value === "bigint");
+  return name === undefined ? typeName(item) : truncate(sanitizeText(String(name)), 100);
+}
