@@ -52,9 +52,9 @@ export async function strangeServer(request: Request): Promise<Response> {
   });
 }
 
-/** A server that lists the current `tools`. `heard` collects the arguments of its calls. */
+/** A server that lists the current `tools`. `heard` collects the arguments of its calls, which it answers with `texts`. */
 export const changingServer =
-  (tools: () => readonly object[], heard: unknown[] = []) =>
+  (tools: () => readonly object[], heard: unknown[] = [], texts: readonly string[] = ["done"]) =>
   async (request: Request): Promise<Response> => {
     if (request.method !== "POST") return new Response(null, { status: 405 });
     const message = (await request.json()) as { id?: number; method: string; params?: { arguments?: unknown } };
@@ -65,7 +65,7 @@ export const changingServer =
       capabilities: { tools: {} },
       serverInfo: { name: "changing", version: "1" },
     };
-    const called = { content: [{ type: "text", text: "done" }] };
+    const called = { content: texts.map((text) => ({ type: "text", text })) };
     const result = message.method === "initialize" ? initial : message.method === "tools/call" ? called : { tools: tools() };
     return Response.json({ jsonrpc: "2.0", id: message.id, result });
   };

@@ -209,3 +209,26 @@ test("no secret reaches a server, not even in arguments of a read", { timeout: l
     await asked.close();
   }
 });
+
+test("the texts of a result are cleaned one by one: none hides another or shows what it hides", { timeout: limit }, async () => {
+  const texts = ["First. <div hidden>", "Second.\n<!-- from the second", "```", "Third. <div hidden>from the third</div>"];
+  const list = { name: "list", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } };
+  const comments = await startLoopback({ handler: changingServer(() => [list], [], texts), errorBody: () => ({}) });
+  try {
+    await world.add("comments", comments.url);
+    await world.discovered("comments");
+    expect((await world.execute("comments.list", {})).body.result).toEqual(texts);
+    world.model.answerWith({ reply: { tool_calls: [{ name: "comments__list", arguments: {} }] } });
+    const { body } = await world.service.webhook(issueOpened({ repo: "octo/app", number: 45 }));
+    await waitForExecutions(world.service, { event_id: body.event_id as string, count: 2, state: "succeeded" });
+    const read = world.model
+      .chats()
+      .flatMap(({ messages }) => messages)
+      .map(({ role, content }) => (role === "tool" ? String(content) : ""))
+      .find((content) => content.includes("MCP server comments"));
+    for (const text of ["First.", "Second.", "Third."]) expect(read).toContain(text);
+    for (const text of ["from the second", "from the third"]) expect(read).not.toContain(text);
+  } finally {
+    await comments.close();
+  }
+});

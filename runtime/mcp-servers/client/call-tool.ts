@@ -1,14 +1,15 @@
 import { z } from "zod";
 import { maxDepth } from "../../platform/json.ts";
+import { cleanStart } from "../../untrusted/clean.ts";
 import { ServerFault } from "./server-fault.ts";
 import { type SessionOptions, withSession } from "./session.ts";
 
 const anyObject = z.looseObject({});
 
 /**
- * Calls a tool and returns its structured content, or else its texts. Images, audio and files
- * are named but not included: a text model cannot use their bytes. Throws `ServerFault`, also if the answer
- * is marked as an error.
+ * Calls a tool and returns its structured content, or else its text; several texts as a list, because they may have several authors
+ * and each is cleaned for itself. Images, audio and files are named but not included: a text model cannot use their bytes.
+ * Throws `ServerFault`, also if the answer is marked as an error.
  */
 export async function callMcpTool(
   options: SessionOptions,
@@ -24,13 +25,29 @@ export async function callMcpTool(
 export function readResult(answer: Readonly<Record<string, unknown>>): unknown {
   const { content, structuredContent, isError } = answer;
   const texts = Array.isArray(content) ? content.map(asText) : [];
-  if (isError === true) throw new ServerFault(`answered with an error: ${texts.join("\n") || "no message"}`);
+  if (isError === true) throw new ServerFault(`answered with an error: ${errorOf(texts) || "no message"}`);
   if (typeof structuredContent === "object" && structuredContent !== null) {
     if (tooDeep(structuredContent, maxDepth)) throw new ServerFault(`returned content nested more than ${maxDepth} levels deep`);
     return structuredContent;
   }
   if (!Array.isArray(content)) throw new ServerFault("returned an invalid answer to tools/call");
-  return texts.join("\n");
+  return texts.length > 1 ? texts : (texts[0] ?? "");
+}
+
+/** Maximum length of the texts of an error that are read, in characters: a fault is cut after fewer. */
+const maxErrorLength = 2_000;
+
+/** The texts of an error as one. Each is cleaned before, and begins a paragraph, so that none of them can hide another. */
+function errorOf([first = "", ...others]: readonly string[]): string {
+  if (others.length === 0) return first;
+  const shown: string[] = [];
+  let remainingLength = maxErrorLength;
+  for (const text of [first, ...others]) {
+    if (remainingLength <= 0) break;
+    shown.push(cleanStart(text, remainingLength));
+    remainingLength -= Math.max(1, text.length);
+  }
+  return shown.join("\n\n");
 }
 
 function asText(part: unknown): string {

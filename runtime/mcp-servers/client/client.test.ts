@@ -165,13 +165,13 @@ describe("readResult", () => {
           { type: "text", text: "b" },
         ],
       },
-      "a\nb",
+      ["a", "b"],
     ],
     [{ content: [], structuredContent: { ok: true } }, { ok: true }],
     [{ content: [] }, ""],
     [
       { content: [{ type: "image", data: "AAAA", mimeType: "image/png" }, null, 7] },
-      "[image image/png]\n[content of an unknown kind]\n[content of an unknown kind]",
+      ["[image image/png]", "[content of an unknown kind]", "[content of an unknown kind]"],
     ],
     [{ content: [{ type: "resource", resource: { uri: "file:///a", text: "inside" } }] }, "inside"],
     [{ content: [{ type: "resource_link", uri: "file:///a", name: "A" }] }, "[resource_link A file:///a]"],
@@ -182,6 +182,10 @@ describe("readResult", () => {
   test.each([
     [{ isError: true, content: [{ type: "text", text: "no such city" }] }, /answered with an error: no such city/],
     [{ isError: true }, /no message/],
+    [
+      { isError: true, content: ["no\n<!-- such", "city"].map((text) => ({ type: "text", text })) },
+      /answered with an error: no\n+city$/,
+    ],
     [{}, /invalid answer to tools/],
     [{ content: "text" }, /invalid answer to tools/],
     [{ structuredContent: JSON.parse(`${"[".repeat(600)}${"]".repeat(600)}`) }, /levels deep/],
