@@ -47,6 +47,7 @@ export {
 } from "./route.ts";
 export { equalSecrets, firstHeader, isValidHmacSha256 } from "./secrets.ts";
 export { inMemoryThrottle, type SharedThrottle } from "./shared-throttle.ts";
+export { shortId } from "./short-id.ts";
 export type * from "./source.ts";
 export type * from "./source-event.ts";
 export type * from "./tcp.ts";

@@ -55,7 +55,7 @@ export interface EventAuthor {
 
 /** An event of a platform, in the form that all sources share. */
 export interface SourceEvent {
-  /** Id that the platform assigns to the delivery; a redelivery has the same id. `null` if the platform sends none. */
+  /** Id that the platform assigns to the delivery, as `shortId`; a redelivery has the same id. `null` if the platform sends none. */
   readonly delivery_id: string | null;
   /** Event name, spelled as in the source event mappings, for example `issues`. Empty if it could not be read. */
   readonly event_name: string;

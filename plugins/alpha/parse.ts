@@ -1,4 +1,14 @@
-import { hasMarker, type SourceEvent, sanitizeText, stringAt, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
+import {
+  firstHeader,
+  hasMarker,
+  type SourceEvent,
+  sanitizeText,
+  shortId,
+  stringAt,
+  timestampAt,
+  valueAt,
+  type WebhookPayload,
+} from "@signalbox/sdk";
 import { isNumber, isProject } from "./address.ts";
 import { actorOf, authorOf } from "./author.ts";
 import { changeKey } from "./change-key.ts";
@@ -25,7 +35,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   const action = stringAt(payload, ["action"], 200);
   const subject = subjectOf(event_name, payload);
   return {
-    delivery_id: header(headers, "x-alpha-delivery", "x-github-delivery"),
+    delivery_id: deliveryOf(headers),
     event_name,
     action,
     subject,
@@ -53,6 +63,11 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
 const isClosed = (event: string, action: string | null): boolean =>
   (action === "closed" && Object.hasOwn(subjectKinds, event)) ||
   (action === "deleted" && (event === "issues" || event === "discussion"));
+
+const deliveryOf = (headers: Readonly<Record<string, string>>): string | null => {
+  const id = firstHeader(headers, "x-alpha-delivery", "x-github-delivery");
+  return id === null ? null : shortId(id);
+};
 
 /** The first header that is set; our own name comes before the platform's. Values over 200 characters are ignored. */
 function header(headers: Readonly<Record<string, string>>, ...names: readonly string[]): string | null {

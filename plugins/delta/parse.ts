@@ -4,6 +4,7 @@ import {
   type SourceEvent,
   type Subject,
   sanitizeText,
+  shortId,
   stringAt,
   timestampAt,
   valueAt,
@@ -51,8 +52,10 @@ export async function parse(convert: Convert, { headers, payload }: WebhookPaylo
 /** Each attempt of a delivery has a new delivery id. The second envelope also has an event id, which stays the same. */
 function deliveryOf(headers: Readonly<Record<string, string>>, payload: unknown): string | null {
   const named = firstHeader(headers, "x-delta-delivery");
-  const delivery = named ?? idAt({ id: stringAt(payload, ["event_id"], 201) }, "id") ?? firstHeader(headers, "x-plane-delivery");
-  return delivery === null || delivery.length > 200 ? null : sanitizeText(delivery);
+  const eventId = stringAt(payload, ["event_id"], 10_000);
+  const event = eventId !== null && eventId.length > 200 ? eventId : idAt(payload, "event_id");
+  const delivery = named ?? event ?? firstHeader(headers, "x-plane-delivery");
+  return delivery === null ? null : shortId(delivery);
 }
 
 /**

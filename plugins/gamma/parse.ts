@@ -3,6 +3,7 @@ import {
   type SourceEvent,
   type Subject,
   sanitizeText,
+  shortId,
   stringAt,
   timestampAt,
   valueAt,
@@ -25,7 +26,7 @@ export async function parse(convert: Convert, { headers, payload }: WebhookPaylo
   const subject = subjectOf(payload);
   const sameAs = reportOf(event_name, payload);
   return {
-    delivery_id: delivery === null || delivery.length > 200 ? null : sanitizeText(delivery),
+    delivery_id: delivery === null ? null : shortId(delivery),
     event_name,
     action: null,
     subject,

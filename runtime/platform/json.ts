@@ -104,7 +104,8 @@ export function endOfString(utf8: Uint8Array, start: number): number {
 export const storableText = (text: string): string => text.split("\0").join("\uFFFD").toWellFormed();
 
 /** The beginning of a text as events store it. Truncated first, because truncation can leave an unpaired surrogate. */
-export const shortText = (text: string): string => storableText(text.slice(0, 500));
+export const shortText = (text: string): string => storableText(text.slice(0, maxTextLength));
+export const maxTextLength = 500;
 
 /** How JSON writes the characters that PostgreSQL cannot store: it escapes surrogates only if they are unpaired. */
 const unstorableEscape = /(?<=(?:^|[^\\])(?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;

@@ -1,5 +1,5 @@
-import { type EventAuthor, oneLine } from "@signalbox/sdk";
-import { shortText } from "../platform/json.ts";
+import { type EventAuthor, oneLine, shortId } from "@signalbox/sdk";
+import { maxTextLength, shortText } from "../platform/json.ts";
 import { pack } from "../platform/packing/packed.ts";
 import { subjectKey } from "../subject-names/subject-key.ts";
 import type { Arrival, NewEvent } from "./arrival.ts";
@@ -18,8 +18,8 @@ export function rowOf(
     id,
     source,
     slug,
-    delivery_id: isReported(origin) ? text(event.delivery_id ?? messageId) : null,
-    change_key: isReported(origin) ? text(event.change_key ?? null) : null,
+    delivery_id: isReported(origin) ? longId(event.delivery_id ?? messageId) : null,
+    change_key: isReported(origin) ? longId(event.change_key ?? null) : null,
     event_name: text(event.event_name),
     action: text(event.action),
     actor: text(event.actor),
@@ -65,6 +65,8 @@ export function packBodies(arrivals: readonly Arrival[], hasLz4: boolean): Arriv
 }
 
 const text = (value: string | null) => value && shortText(value);
+/** Long ones are not cut: two that begin alike would be one. */
+const longId = (id: string | null) => id && (id.length <= maxTextLength ? text(id) : shortId(id));
 
 const authorOf = ({ id, name, kind, standing }: EventAuthor): EventAuthor => ({ id: text(id), name: text(name), kind, standing });
 

@@ -35,7 +35,7 @@ export async function extractEvent(
     event_name === "" && rule.canonical_trigger === null ? `event_type (${rule.rules.event_type ?? "path"})` : null;
   const text = fields.text ?? payloadText(rule, body);
   const event = {
-    delivery_id: value("delivery_id"),
+    delivery_id: fields.delivery_id?.trim() || null,
     event_name,
     action: value("action"),
     subject: subjectOf(value("project_id"), value("issue_id"), rule.source),

@@ -49,6 +49,18 @@ describeOnDatabases("the webhook door", (database) => {
     expect(textsOf(world.tracker, repo, 1)).toEqual(["Answer of first"]);
   });
 
+  test("a long delivery id is recognised, and differs from one that begins alike", async () => {
+    const long = "x".repeat(1_000);
+    // The bodies differ, so only the id can show that it is the same delivery.
+    const deliver = async (title: string, delivery: string) => {
+      const { status, body } = await world.service.webhook(issueOpened({ repo, number: 5, title }), { delivery });
+      return [status, body.status];
+    };
+    expect(await deliver("a", `${long}1`)).toEqual([202, "accepted"]);
+    expect(await deliver("b", `${long}1`)).toEqual([200, "duplicate"]);
+    expect(await deliver("c", `${long}2`)).toEqual([202, "accepted"]);
+  });
+
   test("payloads that arrive together are each stored unchanged", async () => {
     const titles = ["plain", "größer", "不具合", '🐛 \\u0000 "quoted" \\\\', "", "x".repeat(70_000)];
     // Enough that some are stored in one batch with many others. Half of them start nothing.

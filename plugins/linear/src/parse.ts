@@ -5,6 +5,7 @@ import {
   type SourceEvent,
   type Subject,
   sanitizeText,
+  shortId,
   stringAt,
   timestampAt,
   valueAt,
@@ -26,6 +27,7 @@ const maxBodyLength = 262_144;
 
 /** Parses any event. Never throws, whatever the payload is. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
+  const delivery = firstHeader(headers, "linear-delivery");
   const event_name = short(firstHeader(headers, "linear-event")) ?? stringAt(payload, ["type"], 200) ?? "";
   const action = stringAt(payload, ["action"], 200);
   const subject = subjectOf(event_name, payload);
@@ -33,7 +35,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   const body = isComment ? stringAt(payload, ["data", "body"], maxBodyLength) : null;
   const author = authorOf(payload);
   return {
-    delivery_id: short(firstHeader(headers, "linear-delivery")),
+    delivery_id: delivery === null ? null : shortId(delivery),
     event_name,
     action,
     subject,

@@ -3,8 +3,8 @@ import {
   hasMarker,
   plainLine,
   type SourceEvent,
-  sanitizeText,
   sections,
+  shortId,
   stringAt,
   timestampAt,
   valueAt,
@@ -19,7 +19,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   const body = stringAt(payload, ["comment", "body"], 1_000_000);
   const isNumber = Number.isSafeInteger(issue);
   return {
-    delivery_id: delivery === null || delivery.length > 200 ? null : sanitizeText(delivery),
+    delivery_id: delivery === null ? null : shortId(delivery),
     event_name: stringAt(payload, ["event"], 200) ?? "",
     action: stringAt(payload, ["action"], 200),
     subject: project !== null && isNumber ? { project, issue: String(issue) } : null,
