@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { z } from "zod";
 import { ConfigError } from "./environment.ts";
 import { messageOf } from "./error-text.ts";
+import { readRegularFile } from "./regular-file.ts";
 
 const rate = z.number().min(0).max(1_000_000);
 /** US dollars per million tokens: one price for both directions, or one for each. */
@@ -28,7 +29,7 @@ export function readModelPrices(text: string): ModelPrices {
   try {
     if (isJson(text)) return parse(text);
     if (!existsSync(text)) throw new Error("must be JSON or the path of a JSON file");
-    return parse(readFileSync(text, "utf8"));
+    return parse(readRegularFile(text).toString("utf8"));
   } catch (error) {
     throw new ConfigError(`MODEL_PRICES: ${messageOf(error)}`);
   }

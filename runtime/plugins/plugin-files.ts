@@ -21,13 +21,22 @@ export interface PluginFiles {
  */
 export async function readPluginFiles(specifier: string): Promise<PluginFiles> {
   const place = placeOf(specifier);
-  if (statSync(place).isDirectory()) return readFolder(specifier, place);
+  const found = statSync(place);
+  if (found.isDirectory()) return readFolder(specifier, place);
+  // A pipe would be waited for.
+  if (!found.isFile())
+    throw new Refusal(
+      "NOT_FOUND",
+      `${place} is not a regular file; name a module, or a folder or package with dist/plugin.json.`,
+    );
   const folder = dirname(place);
   for (const root of [folder, dirname(folder)]) {
-    if (existsSync(join(root, "dist/plugin.json")) && builtEntry(root) === place) return readFolder(specifier, root);
+    if (isFile(join(root, "dist/plugin.json")) && builtEntry(root) === place) return readFolder(specifier, root);
   }
   return { name: specifier, bytes: await bundleOf(place), manifest: null };
 }
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
 function placeOf(specifier: string): string {
   if (specifier.startsWith(".") || isAbsolute(specifier)) {
@@ -60,7 +69,7 @@ function builtEntry(root: string): string | null {
 /** Reads a folder with a built plugin: `dist/plugin.json` and the bundle that it names, which is verified by its digest. */
 async function readFolder(name: string, folder: string): Promise<PluginFiles> {
   const file = join(folder, "dist/plugin.json");
-  if (!existsSync(file)) {
+  if (!isFile(file)) {
     throw new Refusal("NOT_BUILT", `${folder} has no dist/plugin.json; run signalbox plugin build there, or name its module.`);
   }
   const manifest = readManifest(readFileSync(file, "utf8"));

@@ -1,14 +1,11 @@
-import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, isIPv6 } from "node:net";
-import { createSecureContext } from "node:tls";
 import { getRequestListener } from "@hono/node-server";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { get as health } from "@signalbox/schema/health";
 import { problem } from "@signalbox/schema/problem";
-import { type Config, ConfigError, StartError } from "../platform/config.ts";
+import { type Config, StartError } from "../platform/config.ts";
 import type { Sql } from "../platform/database/client.ts";
-import { messageOf } from "../platform/error-text.ts";
 import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
 import type { Log, Report } from "../platform/log.ts";
 import { clientAddress } from "../platform/network/client-address.ts";
@@ -22,6 +19,7 @@ import type { Receiver } from "../webhooks/receive.ts";
 import type { AddressOf, NodeHandler, Routes } from "./grpc/calls.ts";
 import type { GrpcContext } from "./grpc/routes.ts";
 import { connectHandler, startGrpc } from "./grpc/server.ts";
+import { tlsOf } from "./grpc/tls.ts";
 import { createApp, type HttpOptions, refuse } from "./http/app.ts";
 import type { Authenticate } from "./http/authenticate.ts";
 import { BodyBudget } from "./http/body.ts";
@@ -229,16 +227,4 @@ function announce({ hostname, open, local }: Exposure, log: Log): void {
 function reject(request: IncomingMessage, response: ServerResponse, status: number, error: string): void {
   request.resume();
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error }));
-}
-
-/** The certificate of the gRPC port, if both files are named. */
-function tlsOf({ GRPC_TLS_CERT: cert, GRPC_TLS_KEY: key }: Config) {
-  if (!cert || !key) return {};
-  try {
-    const tls = { cert: readFileSync(cert), key: readFileSync(key) };
-    createSecureContext(tls);
-    return { tls };
-  } catch (error) {
-    throw new ConfigError(`GRPC_TLS_CERT and GRPC_TLS_KEY: ${messageOf(error)}`);
-  }
 }

@@ -1,6 +1,10 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { expect, test } from "vitest";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { anyDatabase, freshDatabase } from "../harness/databases.ts";
 import { refusedStart } from "../harness/refused-start.ts";
 
@@ -97,6 +101,25 @@ test("a folder that is a file, a port that is taken, files without a certificate
   expect(busy.logs).toContain("ALPHA_WEBHOOKSECRET is not a variable of Signalbox; did you mean ALPHA_WEBHOOK_SECRET?");
   expect(busy.logs).not.toMatch(/migration/i);
   expect([busy.code, busy.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^PORT: .*EADDRINUSE/)]);
+});
+
+test("a pipe or a folder in the place of a file stops the start with one line that names the variable", async () => {
+  await using database = anyDatabase() === "postgres" ? await freshDatabase() : null;
+  const where = { ...(database && { DATABASE_URL: database.url }), HOST: "127.0.0.1" };
+  const folder = mkdtempSync(join(tmpdir(), "signalbox-pipe-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const pipe = join(folder, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const [aPipe, aFolder] = [`${pipe} is a pipe or a device`, `${folder} is a folder`];
+  for (const [settings, line] of [
+    [{ MODEL_PRICES: pipe }, `MODEL_PRICES: must name a regular file; ${aPipe}`],
+    [{ MODEL_PRICES: folder }, `MODEL_PRICES: must name a regular file; ${aFolder}`],
+    [{ GRPC_TLS_CERT: pipe, GRPC_TLS_KEY: pipe }, `GRPC_TLS_CERT: must name a regular file; ${aPipe}`],
+    [{ GRPC_TLS_CERT: import.meta.filename, GRPC_TLS_KEY: folder }, `GRPC_TLS_KEY: must name a regular file; ${aFolder}`],
+  ] as const) {
+    const { code, logs } = await refusedStart({ ...where, ...settings });
+    expect([code, logs.trim().split("\n").at(-1)]).toEqual([1, line]);
+  }
 });
 
 test.each(["/proc/signalbox", "/proc/signalbox/data", "/dev/null/data"])(

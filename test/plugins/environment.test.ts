@@ -1,5 +1,8 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type Service, startService } from "../harness/service.ts";
 
 const limit = 120_000;
@@ -16,6 +19,27 @@ describe("plugins that the environment names", () => {
       expect(body).toMatchObject([{ name: clock, code: "NO_SANDBOX" }]);
       expect(body[0]?.reason).toContain("/nonexistent/deno");
       expect(await upOf(other)).toEqual([`signalbox_plugin_up{plugin="${clock}"} 0`]);
+    },
+    limit,
+  );
+  test(
+    "a pipe in the place of a module or a manifest is refused, and the service serves",
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), "signalbox-pipe-"));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const pipe = join(folder, "pipe");
+      mkdirSync(join(folder, "dist"));
+      for (const path of [pipe, join(folder, "dist/plugin.json")]) execFileSync("mkfifo", [path]);
+      await using service = await startService({ env: { SIGNALBOX_PLUGINS: `${pipe},${folder}` } });
+      const { body } = await service.get<{ name: string; code: string; reason: string }[]>("/api/refused-plugins");
+      expect(body).toMatchObject([
+        {
+          name: pipe,
+          code: "NOT_FOUND",
+          reason: expect.stringMatching(/pipe is not a regular file; name a module, or a folder/),
+        },
+        { name: folder, code: "NOT_BUILT", reason: expect.stringMatching(/has no dist\/plugin\.json/) },
+      ]);
     },
     limit,
   );
