@@ -17,15 +17,17 @@ export const auditLogEntry = z
     before: z
       .unknown()
       .describe(
-        "The object before the change; null if there was none. Secrets are masked, and text from issues, people and models is omitted.",
+        "The object before the change; null if there was none. It is read before the change begins, so entries of concurrent changes can have the same one. Secrets are masked, and text from issues, people and models is omitted.",
       ),
     after: z
       .unknown()
       .describe(
-        "Response of the operation; null if it has none. For the beginning of an erasure, the request. For an interrupted one, the request with `is_complete: false` and the reason as `error`. Secrets are masked, and text from issues, people and models is omitted.",
+        "Response of the operation; null if it has none. For the beginning of an erasure, the request. For an interrupted one, the request with `is_complete: false` and the reason as `error`. For a change whose result is unknown, because the service stopped, the database failed or an error occurred, the members of the request that responses contain, with `is_complete: false` and the reason as `error`: check whether the change was made. Secrets are masked, and text from issues, people and models is omitted.",
       ),
     request_id: z.string(),
-    created_at: timestamp,
+    created_at: timestamp.describe(
+      "Time of the change. An entry that could not be appended at once has a higher number than later changes.",
+    ),
     hash: z.string().describe("SHA-256 of the previous entry's hash and this entry, in hexadecimal."),
   })
   .meta({ id: "AuditLogEntry" });

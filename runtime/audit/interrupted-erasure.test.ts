@@ -1,8 +1,10 @@
 import { problem } from "@signalbox/schema/problem";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { newId } from "../platform/ids.ts";
 import { retentionOperations } from "../retention/operations.ts";
 import { days, insertTestEvent } from "../retention/test-events.ts";
 import { type Door, openDoor } from "../transports/http/testing/door.ts";
+import { ChangeRecorder } from "./change-recorder.ts";
 import { auditOperations } from "./operations.ts";
 import { recordChanges } from "./record-changes.ts";
 
@@ -25,7 +27,10 @@ beforeAll(async () => {
     const fail = (error: unknown) => {
       throw error;
     };
-    return recordChanges(operations, { pseudonymOf: (name) => `token of ${name.length} letters`, onError: fail });
+    return recordChanges(operations, {
+      pseudonymOf: (name) => `token of ${name.length} letters`,
+      recorder: new ChangeRecorder({ replica: newId(), onError: fail }),
+    });
   });
 }, 60_000);
 afterAll(() => door?.close());

@@ -35,6 +35,17 @@ describe("the chain", () => {
     expect(await verifyLog(door.sql)).toMatchObject({ state: "intact", entries: 6, first_seq: 5 });
   });
 
+  test("is intact after retention, also if an entry was appended late: it is not removed before those before it", async () => {
+    const days = ["02", "04", "01", "05"];
+    const late = days.map((day) => JSON.stringify({ ...JSON.parse(entry(day)), at: `2026-01-${day}T00:00:00.000Z` }));
+    await appendToLog(door.sql, late);
+    expect(await removeAuditEntries(door.sql, Date.parse("2026-01-03"), 10)).toBe(1);
+    expect(await verifyLog(door.sql)).toMatchObject({ state: "intact", entries: 3, first_seq: 2 });
+    expect(await removeAuditEntries(door.sql, Date.parse("2026-01-05"), 1)).toBe(1);
+    expect(await removeAuditEntries(door.sql, Date.parse("2026-02-01"), 10)).toBe(1);
+    expect(await verifyLog(door.sql)).toMatchObject({ state: "intact", entries: 1 });
+  });
+
   test.each([
     ["a changed entry", `update audit_log set entry = replace(entry::text, '"6"', '"x"')::json where seq = 7`, 7],
     ["a removed entry", "delete from audit_log where seq = 5", 6],

@@ -1,6 +1,8 @@
 import type { MemoryStore } from "@signalbox/sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type MemoryDoor, openMemoryDoor } from "../memory/testing/memory-door.ts";
+import { newId } from "../platform/ids.ts";
+import { ChangeRecorder } from "./change-recorder.ts";
 import { verifyLog } from "./log-queries.ts";
 import { recordChanges } from "./record-changes.ts";
 
@@ -14,7 +16,10 @@ const failures: unknown[] = [];
 let opened: MemoryDoor;
 beforeAll(async () => {
   const wrap = (all: Parameters<typeof recordChanges>[0]) =>
-    recordChanges(all, { pseudonymOf: (name) => name, onError: (error) => void failures.push(error) });
+    recordChanges(all, {
+      pseudonymOf: (name) => name,
+      recorder: new ChangeRecorder({ replica: newId(), onError: (error) => void failures.push(error) }),
+    });
   opened = await openMemoryDoor({ short, wrap });
 }, 60_000);
 afterAll(() => opened?.close());

@@ -1,7 +1,8 @@
 import { readdirSync } from "node:fs";
 import type { Operation } from "@signalbox/schema/operation";
 import { expect, test } from "vitest";
-import { isChange, removableTexts } from "./record-changes.ts";
+import { isChange } from "./record-changes.ts";
+import { removableTexts } from "./stored-value.ts";
 
 const schema = new URL("../../schema/", import.meta.url);
 

@@ -1,37 +1,11 @@
 import { httpRoute, type Operation } from "@signalbox/schema/operation";
-import { Problem } from "@signalbox/schema/problem";
-import { batch } from "../platform/database/batch.ts";
-import type { Sql } from "../platform/database/client.ts";
-import { unavailableAnswer } from "../platform/database/unavailable.ts";
+import { Problem, problems } from "@signalbox/schema/problem";
+import { unavailableAnswer, unavailableCause } from "../platform/database/unavailable.ts";
 import { newId } from "../platform/ids.ts";
 import { storable } from "../platform/json.ts";
 import { type AuditEntry, type BoundOperation, type Context, Events } from "../platform/operation.ts";
-import { appendToLog } from "./log-queries.ts";
-import { maskSecrets } from "./mask-secrets.ts";
-
-/** Maximum length of the stored JSON of an object before or after a change, in characters. */
-const maxLength = 65_536;
-
-const executionTexts = [
-  ...["subject_title", "result", "error", "reason", "held_reason", "memories", "history", "transcript"],
-  ...["body", "parameters", "error"].map((name) => `proposals.${name}`),
-];
-/**
- * Members that contain texts of issues, people or models, by noun or operation; `a.b` is the member `b` of `a`, or of each element
- * of the list `a`. They are omitted: retention and erasures must remove such texts, and an entry of the audit log cannot be changed.
- */
-export const removableTexts: Readonly<Record<string, readonly string[]>> = {
-  "task-executions": [...executionTexts, "samples", "first_error"],
-  "tasks.restart": executionTexts,
-  "webhook-events": ["subject_title", "actor", "author", "reason", "payload", "samples", "first_error"],
-  "tools.execute": ["parameters", "result", "error"],
-  queues: ["events.data"],
-  "llm.chat": ["content", "tool_calls"],
-  memory: ["content"],
-};
-
-/** Members that name a person whose data the operation removed. The log stores a pseudonym. */
-const erasedNames: Readonly<Record<string, readonly string[]>> = { "data.erase": ["actor"] };
+import type { ChangeRecorder } from "./change-recorder.ts";
+import { nounOf, requestedValue, storedValue } from "./stored-value.ts";
 
 /**
  * Operations that may have done part of their work when they fail. The log records the request before they begin, as a change by
@@ -43,81 +17,137 @@ const isDoneInParts = new Set(["data.erase"]);
 /** Operations that store their entry in the statement that makes the change: one commit instead of two. */
 const storesOwnEntry = new Set(["memory.create"]);
 
-/** An object before and after a change. */
-interface Change {
-  readonly before: unknown;
-  readonly after: unknown;
+/** What the entry of a change whose result is unknown says in place of it. */
+const stopped = "The service stopped before it recorded the result; check whether the change was made.";
+
+interface RecordOptions {
+  readonly recorder: ChangeRecorder;
+  readonly pseudonymOf: (name: string) => string;
 }
 
 /**
- * The same operations, but each one that changes data also writes a row of the audit log, after it has succeeded and before it is
+ * The same operations, but each one that changes data also writes a row of the audit log, after it has ended and before it is
  * answered. The `get` operation of the noun reads the object before the change, so the log contains no value that responses omit,
  * such as a secret.
  */
-export function recordChanges(
-  operations: readonly BoundOperation[],
-  { pseudonymOf, onError }: { pseudonymOf: (name: string) => string; onError: (error: unknown) => void },
-): BoundOperation[] {
-  const append = batch(
-    async (changes: { sql: Sql; entry: string }[]) => {
-      const [first] = changes;
-      if (first)
-        await appendToLog(
-          first.sql,
-          changes.map(({ entry }) => entry),
-        );
-      return changes.map(() => null);
-    },
-    { maxItems: 64, concurrency: 1 },
-  );
+export function recordChanges(operations: readonly BoundOperation[], options: RecordOptions): BoundOperation[] {
   const readers = new Map(operations.map((one) => [one.op.id, one]));
   return operations.map((one) => {
     if (!isChange(one.op)) return one;
     const read = readerOf(one.op, readers);
     const run: BoundOperation["run"] = async (input, context) => {
-      const request_id = context.request_id ?? newId();
-      const entryOf = (operation: string, change: Change) => {
-        const entry = {
-          at: new Date().toISOString(),
-          actor: context.actor.name,
-          operation,
-          object: objectOf(one.op, input, change.after),
-          before: storedValue(one.op, change.before, pseudonymOf),
-          after: storedValue(one.op, change.after, pseudonymOf),
-          request_id,
-        };
-        return JSON.stringify(storable(entry));
-      };
-      const record = (operation: string, change: Change) => append({ sql: context.sql, entry: entryOf(operation, change) });
-      const before = await read(input, context);
-      const isInParts = isDoneInParts.has(one.op.id);
-      const isOwn = storesOwnEntry.has(one.op.id);
-      const recordStart = (details: object) => record(`${one.op.id}.start`, { before, after: { ...input, ...details } });
-      const auditEntry: AuditEntry = {
-        of: (output) => entryOf(one.op.id, { before, after: one.op.output.parse(output) }),
-        isStored: false,
-      };
-      const more = {
-        ...(isInParts && { recordStart: { value: recordStart } }),
-        ...(isOwn && { auditEntry: { value: auditEntry } }),
-      };
-      const given: Context = isInParts || isOwn ? Object.create(context, more) : context;
-      const answer = await (one.run(input, given) as Promise<unknown>).catch(async (error: unknown) => {
-        const failed = { ...input, is_complete: false, error: reasonOf(error) };
-        const isRefused = error instanceof Problem && error.status < 500;
-        if (isInParts && !isRefused && !one.op.isPreview?.(failed))
-          await record(one.op.id, { before, after: failed }).catch(onError);
-        throw error;
-      });
-      // The transcript contains the conversation with a model.
-      if (answer instanceof Events || auditEntry.isStored) return answer;
-      const after = one.op.status === 204 ? null : one.op.output.parse(answer);
-      if (one.op.isPreview?.(after)) return answer;
-      await record(one.op.id, { before, after }).catch(onError);
-      return answer;
+      const entries = entriesOf(one.op, input, await read(input, context), context, options);
+      if (isDoneInParts.has(one.op.id)) return runInParts(one, input, context, entries, options);
+      if (storesOwnEntry.has(one.op.id)) return runWithOwnEntry(one, input, context, entries, options);
+      return runRecorded(one, input, context, entries, options);
     };
     return { op: one.op, run };
   });
+}
+
+/** The entries of one change, as JSON. */
+interface Entries {
+  /** `after`: the response, or the request of an erasure. */
+  of(operation: string, after: unknown): string;
+  /** An entry of a change that may or may not have been made. */
+  unknown(error: string): string;
+}
+
+function entriesOf(
+  op: Operation,
+  input: Record<string, unknown>,
+  read: unknown,
+  context: Context,
+  { pseudonymOf }: RecordOptions,
+): Entries {
+  const request_id = context.request_id ?? newId();
+  const before = storedValue(op, read, pseudonymOf);
+  const entry = (operation: string, object: string, after: unknown) => {
+    const at = new Date().toISOString();
+    return JSON.stringify(storable({ at, actor: context.actor.name, operation, object, before, after, request_id }));
+  };
+  return {
+    of: (operation, after) => entry(operation, objectOf(op, input, after), storedValue(op, after, pseudonymOf)),
+    unknown: (error) => {
+      const { name, ...requested } = requestedValue(op, input);
+      const stored = storedValue(op, { ...(name !== undefined && { name }), ...requested }, pseudonymOf) as object;
+      // A name without its id could be that of an earlier object.
+      return entry(op.id, objectOf(op, input, requested), { ...stored, is_complete: false, error });
+    },
+  };
+}
+
+/** Stores the change before it begins, so that it has an entry even if the process ends or the database fails. */
+async function runRecorded(
+  one: BoundOperation,
+  input: unknown,
+  context: Context,
+  entries: Entries,
+  { recorder }: RecordOptions,
+): Promise<unknown> {
+  const { sql } = context;
+  const id = await recorder.begin(sql, entries.unknown(stopped));
+  try {
+    const answer = await one.run(input, context);
+    const after = resultOf(one.op, answer);
+    await (after === undefined ? recorder.discard(sql, id) : recorder.record(sql, id, entries.of(one.op.id, after)));
+    return answer;
+  } catch (error) {
+    await (isRefusal(error) ? recorder.discard(sql, id) : recorder.record(sql, id, entries.unknown(failureOf(error, context))));
+    throw error;
+  }
+}
+
+async function runWithOwnEntry(
+  one: BoundOperation,
+  input: unknown,
+  context: Context,
+  entries: Entries,
+  { recorder }: RecordOptions,
+): Promise<unknown> {
+  const auditEntry: AuditEntry = { of: (output) => entries.of(one.op.id, one.op.output.parse(output)), isStored: false };
+  const answer = await one.run(input, Object.create(context, { auditEntry: { value: auditEntry } }));
+  if (!auditEntry.isStored) await recorder.record(context.sql, null, entries.of(one.op.id, resultOf(one.op, answer)));
+  return answer;
+}
+
+async function runInParts(
+  one: BoundOperation,
+  input: Record<string, unknown>,
+  context: Context,
+  entries: Entries,
+  { recorder }: RecordOptions,
+): Promise<unknown> {
+  const { id, isPreview } = one.op;
+  const recordStart = (details: object) => recorder.append(context.sql, entries.of(`${id}.start`, { ...input, ...details }));
+  const record = (after: unknown) => recorder.record(context.sql, null, entries.of(id, after));
+  try {
+    const answer = await one.run(input, Object.create(context, { recordStart: { value: recordStart } }));
+    const after = resultOf(one.op, answer);
+    if (after !== undefined) await record(after);
+    return answer;
+  } catch (error) {
+    const failed = { ...input, is_complete: false, error: reasonOf(error) };
+    if (!isRefusal(error) && !isPreview?.(failed)) await record(failed);
+    throw error;
+  }
+}
+
+/** What the log stores of an answer; `undefined`: nothing. The transcript contains a conversation with a model. */
+function resultOf({ status, output, isPreview }: Operation, answer: unknown): unknown {
+  if (answer instanceof Events) return undefined;
+  const after = status === 204 ? null : output.parse(answer);
+  return isPreview?.(after) ? undefined : after;
+}
+
+const isRefusal = (error: unknown): boolean => error instanceof Problem && error.status < 500;
+
+/** Why it is unknown whether a change was made. Messages may contain texts that an erasure must remove, so they are not stored. */
+function failureOf(error: unknown, { signal }: Context): string {
+  const database = unavailableAnswer(unavailableCause(error))?.message.replace(/ Try again[^.]*\./, "");
+  const known = error instanceof Problem ? `${problems[error.code].title}.` : null;
+  const reason = signal.aborted ? "The caller disconnected." : (database ?? known ?? "Internal error; see the service's log.");
+  return `${reason} Check whether the change was made.`;
 }
 
 /**
@@ -132,37 +162,6 @@ function reasonOf(error: unknown): string {
 export const isChange = (op: Operation): boolean =>
   !op.streaming && (op.scope === "write" || op.scope === "admin") && httpRoute(op).method !== "GET";
 
-function storedValue(op: Operation, value: unknown, pseudonymOf: (name: string) => string): unknown {
-  const shown = maskSecrets(withPseudonyms(op, withoutTexts(op, value), pseudonymOf)) ?? null;
-  const { length } = JSON.stringify(shown);
-  return length > maxLength ? { too_long_to_keep: `${length} characters` } : shown;
-}
-
-function withoutTexts(op: Operation, value: unknown): unknown {
-  const paths = removableTexts[op.id] ?? removableTexts[nounOf(op)] ?? [];
-  return paths.reduce((rest, path) => without(rest, path.split(".")), value);
-}
-
-function without(value: unknown, [name, ...rest]: readonly string[]): unknown {
-  if (Array.isArray(value)) return value.map((item) => without(item, [String(name), ...rest]));
-  if (typeof value !== "object" || value === null) return value;
-  const members = Object.entries(value).flatMap(([key, member]) => {
-    if (key !== name) return [[key, member]];
-    return rest.length === 0 ? [] : [[key, without(member, rest)]];
-  });
-  return Object.fromEntries(members);
-}
-
-function withPseudonyms(op: Operation, value: unknown, pseudonymOf: (name: string) => string): unknown {
-  const names = erasedNames[op.id] ?? [];
-  if (names.length === 0 || typeof value !== "object" || value === null) return value;
-  const members = Object.entries(value).map(([key, member]) => [
-    key,
-    names.includes(key) && typeof member === "string" ? pseudonymOf(member) : member,
-  ]);
-  return Object.fromEntries(members);
-}
-
 /** For example `agents/pm_default`: from the parameters of the path, or from the id or name in the response. */
 function objectOf(op: Operation, input: Record<string, unknown>, after: unknown): string {
   const noun = nounOf(op);
@@ -173,8 +172,6 @@ function objectOf(op: Operation, input: Record<string, unknown>, after: unknown)
   const found = (noun === "memory" ? key : undefined) ?? id ?? qualified_name ?? name;
   return found === undefined ? noun : `${noun}/${found}`;
 }
-
-const nounOf = (op: Operation): string => op.id.split(".")[0] as string;
 
 type Reader = (input: Record<string, unknown>, context: Context) => Promise<unknown>;
 

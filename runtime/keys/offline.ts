@@ -1,5 +1,7 @@
+import { ChangeRecorder } from "../audit/change-recorder.ts";
 import { recordChanges } from "../audit/record-changes.ts";
 import { pseudonymOf } from "../platform/fingerprints.ts";
+import { newId } from "../platform/ids.ts";
 import type { BoundOperation } from "../platform/operation.ts";
 import { keyOperations } from "./operations.ts";
 
@@ -8,5 +10,6 @@ export const offlineKeyOperations = (failed: (error: unknown) => void): BoundOpe
   // Running replicas read the keys again within seconds, so no notice is needed.
   recordChanges(keyOperations({ publish: async () => {} }), {
     pseudonymOf: (name) => pseudonymOf(name, undefined),
-    onError: failed,
+    // If an entry cannot be appended, a running service appends that the result is unknown.
+    recorder: new ChangeRecorder({ replica: newId(), onError: failed }),
   });

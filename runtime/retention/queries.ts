@@ -98,15 +98,18 @@ export async function removeAttempts(sql: Sql, before: number, limit: number): P
 }
 
 /**
- * Removes the oldest entries of the audit log, but never the newest one. Stores the last removed entry, so that the chain can
+ * Removes the oldest entries of the audit log, but never the newest one, and none behind one that remains: an entry that was appended
+ * late has an earlier time than those before it. Stores the last removed entry, so that the chain can
  * still be verified.
  */
 export async function removeAuditEntries(sql: Sql, before: number, limit: number): Promise<number> {
   const [row] = await sql<[{ removed: number }]>`
     with removed as (
       delete from audit_log where seq in (
-        select seq from audit_log where created_at < ${new Date(before).toISOString()}::timestamptz
-          and seq < (select seq from audit_head) order by seq limit ${limit})
+        select seq from (
+          select seq, bool_and(created_at < ${new Date(before).toISOString()}::timestamptz) over (order by seq) as is_due
+          from (select seq, created_at from audit_log order by seq limit ${limit}) oldest
+        ) due where is_due and seq < (select seq from audit_head))
       returning seq
     ), noted as (
       update audit_head set removed_to = greatest(removed_to, (select max(seq) from removed)) where exists (select 1 from removed)

@@ -1,3 +1,4 @@
+import { ChangeRecorder } from "../audit/change-recorder.ts";
 import { recordChanges } from "../audit/record-changes.ts";
 import { countersOf } from "../gateway/counters.ts";
 import { createLimits } from "../gateway/limits.ts";
@@ -43,7 +44,7 @@ const integrationDeps = ({
 /** Every operation with its dependencies; changes are recorded in the audit log. */
 export function bindOperations(stages: Stages & { readonly status: StatusBoard }) {
   const { core, network, plugins, memory, tools, webhooks } = stages;
-  const { config, sql, bus, policies, vault, alarm } = core;
+  const { config, sql, bus, policies, vault } = core;
   const { guard } = network;
   const { host, manager, connections, logs } = plugins;
   const { routing, evaluator, receiver, deferred } = webhooks;
@@ -83,7 +84,7 @@ export function bindOperations(stages: Stages & { readonly status: StatusBoard }
   return withinProjects(
     recordChanges(operations, {
       pseudonymOf: (name) => pseudonymOf(name, config.ENCRYPTION_KEY[0]),
-      onError: (error) => alarm("failed to record a change in the audit log", { error: String(error) }),
+      recorder: openRecorder(stages),
     }),
   );
 }
@@ -94,6 +95,15 @@ const pollDeps = (stages: Stages) => ({
   reportUnreadable: stages.webhooks.reportUnreadable,
   onChange: () => stages.background?.polls.wake(),
 });
+
+/** Records changes, and those of replicas that have ended. */
+function openRecorder({ core: { sql, alarm, shutdown }, status }: Stages & { readonly status: StatusBoard }): ChangeRecorder {
+  const onError = (error: unknown) => alarm("failed to record a change in the audit log", { error: String(error) });
+  const recorder = new ChangeRecorder({ replica: status.replica, onError });
+  const checks = recorder.watch(sql, status.silentSeconds);
+  shutdown.add(() => checks.stop());
+  return recorder;
+}
 
 /** The functions that decide about a webhook, used to explain a decision. */
 const explainDeps = ({ core, plugins, webhooks }: Stages) => ({

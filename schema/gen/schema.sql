@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 486423cef065603c
+-- Made from 652cc43594ae1642
 
 create extension if not exists vector;
 
@@ -1125,6 +1125,14 @@ create table migrations (
   applied_at timestamp(3) with time zone default now() not null,
   digest text,
   constraint migrations_pkey PRIMARY KEY (id)
+);
+
+create table open_changes (
+  id uuid not null,
+  replica uuid not null,
+  entry json not null,
+  begun_at timestamp(3) with time zone default now() not null,
+  constraint open_changes_pkey PRIMARY KEY (id)
 );
 
 create table own_writes (

@@ -105,6 +105,22 @@ export async function quarantineAsBefore(database: FreshDatabase): Promise<void>
   await database.query("delete from migrations where id = 167");
 }
 
+/** While `meanwhile` runs, entries of the audit log about an object cannot be stored. */
+export async function withoutEntriesOf(database: FreshDatabase, object: string, meanwhile: () => Promise<void>): Promise<void> {
+  await database.query(
+    `create function no_entry() returns trigger language plpgsql as $$ begin raise exception 'no entry'; end $$`,
+  );
+  await database.query(
+    `create trigger no_entry before insert on audit_log for each row when (new.entry ->> 'object' = '${object}')
+      execute function no_entry()`,
+  );
+  try {
+    await meanwhile();
+  } finally {
+    await database.query("drop function no_entry cascade");
+  }
+}
+
 /** Changes an entry of the audit log: its object becomes another. */
 export const changeAuditEntry = (database: FreshDatabase, seq: number): Promise<unknown> =>
   database.query(`update audit_log set entry = jsonb_set(entry::jsonb, '{object}', '"agents/another"')::json where seq = ${seq}`);
