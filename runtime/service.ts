@@ -32,6 +32,8 @@ interface Service {
 const againMs = 500;
 /** A start that has lost the database this often does not try again. */
 const maxLosses = 10;
+/** How long the running calls and requests have to finish during a stop, with a margin, in milliseconds. */
+const portsCloseMs = 11_000;
 /** Deadline of statements during a stop. */
 const stoppingMs = 4_000;
 
@@ -107,7 +109,7 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
   const operations = bindOperations({ ...opened, status });
   plugins.access.use({ operations, receiver: webhooks.receiver });
   const sessions = openSessions(core.sql, keyring);
-  const server = await serve({
+  const closePorts = await serve({
     config,
     operations,
     log,
@@ -123,7 +125,7 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
     metrics: openMetrics(core, plugins, queue, status),
     ready: async () => (await unavailableParts(opened.requiredParts)).length === 0,
   });
-  shutdown.add(() => server.close());
+  shutdown.add(closePorts, portsCloseMs);
   queue?.begin();
   return { shortenDeadlines: core.database.shortenDeadlines };
 }

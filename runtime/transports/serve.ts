@@ -80,7 +80,7 @@ class RequestContext implements Context {
   }
 }
 
-/** Opens both ports, which offer the same operations. */
+/** Opens both ports, which offer the same operations. Returns how to close them. */
 export async function serve(serveOptions: ServeOptions) {
   const { config, sql, log, alarm, authenticate, exposure, keyring, ready } = serveOptions;
   const worksOnly = config.SIGNALBOX_ROLE === "worker";
@@ -91,6 +91,7 @@ export async function serve(serveOptions: ServeOptions) {
   const trustedProxies = parseNetworks(config.TRUSTED_PROXIES);
   const addressOf: AddressOf = ({ socket, headers }) =>
     clientAddress(socket.remoteAddress, [headers["x-forwarded-for"] ?? []].flat().join(","), trustedProxies);
+  const stopping = new AbortController();
   const operations = worksOnly ? serveOptions.operations.filter(({ op }) => op === health) : serveOptions.operations;
   const options: HttpOptions = {
     operations,
@@ -102,6 +103,7 @@ export async function serve(serveOptions: ServeOptions) {
     budget,
     publicUrl,
     trustedProxies,
+    stopping: stopping.signal,
   };
   const app = createApp(options);
   mountMetrics(app, { authenticate, open: config.METRICS_OPEN, refresh: serveOptions.metrics });
@@ -109,10 +111,9 @@ export async function serve(serveOptions: ServeOptions) {
   else mountDoors(app, serveOptions, { ...options, budget, publicUrl, json, trustedProxies });
 
   const { hostname } = exposure;
-  const shutdown = new AbortController();
   const fallback = getRequestListener((request, env) => app.fetch(request, env as object), listenerOptions(alarm)) as NodeHandler;
   const rpc = { routes: routesOf(operations, { authenticate, sql, log }), addressOf, budget, log };
-  const handler = connectHandler({ ...rpc, shutdownSignal: shutdown.signal, fallback });
+  const handler = connectHandler({ ...rpc, stopSignal: stopping.signal, fallback });
   const allowedHosts = new Set(config.ALLOWED_HOSTS);
   // Checked here, so that Connect and gRPC-Web are protected too. The other port supports only HTTP/2, which browsers use only
   // over TLS: its certificate stops a rebound name, and its content types stop a page of another site.
@@ -148,13 +149,12 @@ export async function serve(serveOptions: ServeOptions) {
   const host = isIPv6(hostname) ? `[${hostname}]` : hostname;
   log.info(`Signalbox ${version} listens on http://${host}:${port} ${pages} and grpc://${host}:${grpc.port}`);
   announce(exposure, log);
-  const close = async () => {
+  return async () => {
     const closed = drain(5_000);
-    shutdown.abort();
+    stopping.abort(problem("unavailable", "The service is stopping; connect again.", { retryAfter: 1 }));
     json.close();
     await Promise.all([closed, grpc.close()]);
   };
-  return { close };
 }
 
 /** What a browser finds at the address. */

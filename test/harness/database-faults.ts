@@ -233,3 +233,25 @@ export async function deleteProjectDuring<T>(
 /** An execution of an event, with its lease, for tests without a running service. */
 export const storedExecution = async (database: FreshDatabase, event: string): Promise<Record<string, unknown> | undefined> =>
   (await database.query(`select state, attempts, lease from task_executions where event_id = '${event}'`))[0];
+
+/** Locks the memories, starts `call`, and runs `meanwhile` once the call waits for them. Returns the call, which then continues. */
+export async function duringMemoryCall<T>(
+  database: FreshDatabase,
+  call: () => Promise<T>,
+  meanwhile: () => Promise<void>,
+): Promise<{ readonly answer: Promise<T> }> {
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  try {
+    return await sql.begin(async (tx) => {
+      await tx`lock table memories in access exclusive mode`;
+      const answer = call();
+      answer.catch(() => {});
+      await eventually(async () => (await database.query(waiting)).length > 0);
+      await meanwhile();
+      return { answer };
+    });
+  } finally {
+    await sql.end();
+  }
+}

@@ -43,10 +43,10 @@ export async function grpcCalls(options: GrpcOptions): Promise<GrpcCalls> {
 }
 
 export async function connectCalls(options: ConnectOptions): Promise<Calls> {
-  const { fallback, shutdownSignal } = options;
-  const contextValues = valuesOf(shutdownSignal, options.addressOf);
+  const { fallback, stopSignal } = options;
+  const contextValues = valuesOf(stopSignal, options.addressOf);
   const routes = await options.routes();
-  return { handle: adapter(options.budget, { routes, fallback, contextValues, ...(shutdownSignal && { shutdownSignal }) }) };
+  return { handle: adapter(options.budget, { routes, fallback, contextValues }) };
 }
 
 /**

@@ -46,5 +46,6 @@ export interface Calls {
 
 export interface ConnectOptions extends Pick<GrpcOptions, "routes" | "log" | "addressOf" | "budget"> {
   readonly fallback: NodeHandler;
-  readonly shutdownSignal?: AbortSignal;
+  /** Aborted when the server begins to stop: streams end with its reason, other calls finish. */
+  readonly stopSignal?: AbortSignal;
 }

@@ -54,8 +54,10 @@ export function fromProblem({ code, message, field, retryAfter }: Problem): Conn
 }
 
 /**
- * Connect aborts with a ConnectError when the deadline passes or the server stops. A stream that was reset is a cancelled call.
+ * Connect aborts with a ConnectError when the deadline passes, the server with a ConnectError or a Problem when it stops. A stream that
+ * was reset is a cancelled call.
  */
 export function fromAbort(reason: unknown): ConnectError {
+  if (reason instanceof Problem) return fromProblem(reason);
   return reason instanceof ConnectError ? reason : new ConnectError("The call was cancelled", Code.Canceled);
 }

@@ -29,6 +29,8 @@ export interface HttpOptions {
   readonly publicUrl?: URL | null;
   /** Proxies whose `X-Forwarded-For` is believed. Default: none. */
   readonly trustedProxies?: Networks;
+  /** Aborted when the service stops, with the reason that the readers of events get. Default: never. */
+  readonly stopping?: AbortSignal;
 }
 
 /** The HTTP projection: a route for every operation, and `/openapi.json`. */
@@ -66,7 +68,8 @@ function endpoint(operation: BoundOperation, options: HttpOptions) {
     const proof = proofOf(c, options.publicUrl ?? null);
     const actor = await options.authenticate(proof, op.scope);
     const input = await readInput(c, op, places, limits);
-    const reader = isFollowing ? new CheckedReader(() => options.authenticate({ ...proof, isRepeated: true }, op.scope)) : null;
+    const check = () => options.authenticate({ ...proof, isRepeated: true }, op.scope);
+    const reader = isFollowing ? new CheckedReader(check, options.stopping) : null;
     const ofRequest = options.context(c.req.raw, actor);
     const context = reader ? withSignal(ofRequest, reader.signal) : ofRequest;
     const output = await invokeWithEvents(operation, input, context);

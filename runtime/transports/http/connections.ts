@@ -1,5 +1,6 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
 import type { Server, Socket } from "node:net";
+import { raceTimeout } from "../../platform/abortable.ts";
 import { onceFinished } from "./pipelining.ts";
 
 /** A connection with unanswered requests. */
@@ -70,28 +71,49 @@ export function limitConnections(
   return { forget };
 }
 
+/** How long connections stay open after the last answer on any of them when the server stops, in milliseconds. */
+const lingerMs = 500;
+
 /**
  * Closes a server once the running requests are answered, at the latest after `limitMs`. The server's own `close` also waits
  * for connections without a request, which clients open in advance.
+ *
+ * A request may be on its way on a connection that seems idle. If the connection were closed at once, the request would be lost:
+ * a proxy answers a webhook with 502 then. So all connections stay open for a moment after the last use of any, and the next answer
+ * on each asks the client to close it.
  */
 export function drainOf(server: HttpServer): (limitMs: number) => Promise<void> {
-  let running = 0;
-  let closing = false;
+  const running = new Set<ServerResponse>();
+  let lastUsedAt = Number.NEGATIVE_INFINITY;
+  let isOpen = true;
+  let mayLinger = true;
   const closeIfIdle = () => {
-    if (closing && running === 0) server.closeAllConnections();
+    if (!mayLinger && running.size === 0) server.closeAllConnections();
   };
-  server.on("request", (_, response) => {
-    running++;
+  server.on("connection", () => {
+    lastUsedAt = performance.now();
+  });
+  // First, while the answer can still be changed.
+  server.prependListener("request", (_, response) => {
+    running.add(response);
+    if (!isOpen) response.setHeader("connection", "close");
     onceFinished(response, () => {
-      running--;
+      running.delete(response);
+      lastUsedAt = performance.now();
       closeIfIdle();
     });
   });
   return async (limitMs) => {
-    closing = true;
+    isOpen = false;
+    for (const response of running) if (!response.headersSent) response.setHeader("connection", "close");
+    // Node would close the idle connections here.
+    server.closeIdleConnections = () => {};
     const closed = new Promise<void>((done) => server.close(() => done()));
+    const waitMs = Math.min(limitMs, Math.max(0, lastUsedAt + lingerMs - performance.now()));
+    await raceTimeout(closed, waitMs, undefined);
+    mayLinger = false;
     closeIfIdle();
-    const timer = setTimeout(() => server.closeAllConnections(), limitMs);
+    const timer = setTimeout(() => server.closeAllConnections(), limitMs - waitMs);
     await closed;
     clearTimeout(timer);
   };

@@ -25,15 +25,13 @@ type Controller = ReadableStreamDefaultController<Uint8Array>;
 export class CheckedReader {
   readonly #check: () => Promise<unknown>;
   readonly #refused = new AbortController();
+  /** Aborted when its stream must end: with the reason of the refusal, or when the service stops. */
+  readonly signal: AbortSignal;
 
   /** `check` throws if the reader may not read any longer, for example because its API key was revoked. */
-  constructor(check: () => Promise<unknown>) {
+  constructor(check: () => Promise<unknown>, stopping?: AbortSignal) {
     this.#check = check;
-  }
-
-  /** Aborted with the reason of the refusal. */
-  get signal(): AbortSignal {
-    return this.#refused.signal;
+    this.signal = stopping ? AbortSignal.any([this.#refused.signal, stopping]) : this.#refused.signal;
   }
 
   /** While the database is unavailable, the credentials cannot be checked, and the stream continues. */
@@ -47,8 +45,8 @@ export class CheckedReader {
 
 /**
  * Responds with server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). An error after the first
- * event is sent as a last event `error`. When the reader disconnects or is refused, the source of the events ends. While the source
- * waits for an event, it must end when the signal of `reader` is aborted.
+ * event is sent as a last event `error`. When the reader disconnects or its signal is aborted, the source of the events ends. While the
+ * source waits for an event, it must end when that signal is aborted.
  */
 export function eventStream(
   events: AsyncIterable<ServerEvent>,
