@@ -79,6 +79,66 @@ describe("what looks like a key is redacted", () => {
     expect(shown).not.toContain(key.slice(-8));
     expect(names).toEqual([`a key (${name})`]);
   });
+  test("in any mixture of spellings, with anything between the characters that readers do not see", () => {
+    const marks: Record<string, string> = { _: "lowbar", "-": "hyphen", ".": "period", ":": "colon", "/": "sol", "@": "commat" };
+    const spell = (sign: string, way: number): string => {
+      const code = sign.charCodeAt(0);
+      const name = marks[sign] ?? `#${code}`;
+      return (
+        [
+          `&#${code};`,
+          `&#x${code.toString(16)};`,
+          `&#X000${code.toString(16).toUpperCase()};`,
+          `&#0000000000${code};`,
+          `&${name};`,
+          `&amp;${name};`,
+          `&amp;amp;#38;#${code};`,
+          `&#38;#${code};`,
+        ][way] ?? sign
+      );
+    };
+    const nothing = [
+      "<b></b>",
+      "<!-- x -->",
+      "<!-->",
+      "<i title='>'>",
+      "<a\nb>",
+      "<?x?>",
+      "\u2063",
+      "\u200e",
+      "\u001b[31m",
+      "&shy;",
+      "&NoBreak;",
+    ];
+    const keys = [
+      `gh${"p_"}${body}`,
+      `gl${"pat-"}${body.slice(0, 20)}`,
+      `SG${"."}${body.slice(0, 20)}.${body}`,
+      secret,
+      "-short.1!",
+    ];
+    const short = new SecretFinder([
+      { name: "ALPHA_TOKEN", value: secret },
+      { name: "SHORT", value: "-short.1!" },
+    ]);
+    const unseen = fc.oneof({ weight: 6, arbitrary: fc.constant("") }, fc.constantFrom(...nothing));
+    const way = fc.oneof({ weight: 2, arbitrary: fc.constant(-1) }, fc.integer({ min: 0, max: 7 }));
+    fc.assert(
+      fc.property(fc.constantFrom(...keys), fc.infiniteStream(way), fc.infiniteStream(unseen), (key, ways, between) => {
+        const next = <T>(stream: Iterator<T>): T => stream.next().value as T;
+        const written = [...key].map((sign) => spell(sign, next(ways)) + next(between));
+        const { text, names } = redact(`Key: ${written.join("")} end`, short);
+        expect(text).toMatch(/^Key: .{0,40}\[redacted\].{0,40} end$/s);
+        expect(names).toHaveLength(1);
+        for (const piece of written.slice(1, -1)) if (piece.length > 6) expect(text).not.toContain(written.join(""));
+      }),
+      { numRuns: 400 },
+    );
+  });
+  test("long texts that begin tags and references and end none take linear time", () => {
+    for (const piece of ['<a "', "<!--", "<a '<b ", "&amp;", "&#0", "&#x", "<![CDATA[", "<a>&lowbar;"])
+      expect(redact(piece.repeat(200_000 / piece.length), finder).names).toEqual([]);
+  }, 5_000);
   test("hashes, ids and prose remain", () => {
     const text =
       "Commit 3f2a9c1b7d5e4f60a8b9c0d1e2f3a4b5c6d7e8f9, id 0199b1a2-7c3d-7e4f-8a9b-0c1d2e3f4a5b, task-force, https://a@b.c";
