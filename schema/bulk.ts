@@ -26,7 +26,9 @@ const executionFilter = filterOf({
   ...finishedFilter,
   state: executionState.optional(),
   task_id: slug.optional(),
-  agent_id: slug.optional(),
+  agent_id: slug
+    .optional()
+    .describe("Selects only executions that this agent has begun. One that waits for its first attempt has no agent yet."),
   project_id: rowId.optional(),
   event_id: z.uuid().optional(),
 }).meta({ id: "ExecutionFilter" });

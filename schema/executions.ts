@@ -163,7 +163,9 @@ export const list = operation({
     fields: fieldsOf(execution, ["result"]),
     state: executionState.optional(),
     task_id: slug.optional().describe("Return only executions of this task."),
-    agent_id: slug.optional().describe("Return only executions of this agent."),
+    agent_id: slug
+      .optional()
+      .describe("Return only executions that this agent has begun. One that waits for its first attempt has no agent yet."),
     project_id: rowId.optional().describe("Return only executions of this project."),
     event_id: z.uuid().optional().describe("Return only executions that this event started."),
   }),
