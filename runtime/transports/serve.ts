@@ -117,7 +117,7 @@ export async function serve(serveOptions: ServeOptions) {
   const allowedHosts = new Set(config.ALLOWED_HOSTS);
   // Checked here, so that Connect and gRPC-Web are protected too. The other port supports only HTTP/2, which browsers use only
   // over TLS: its certificate stops a rebound name, and its content types stop a page of another site.
-  const http = createServer({ ...timeouts, requireHostHeader: false }, (request, response) => {
+  const http = createServer({ ...timeouts, ...probes, requireHostHeader: false }, (request, response) => {
     if (!admitPipelined(request.socket, response)) return;
     for (const [name, value] of safeHeaders) response.setHeader(name, value);
     // A proxy may forward its own path.
@@ -204,6 +204,12 @@ const largestOf = (config: Config, limit: "MAX_BODY_BYTES" | "MAX_WEBHOOK_BYTES"
  * webhook, which would be lost with a 502.
  */
 const timeouts = { headersTimeout: 20_000, requestTimeout: 40_000, keepAliveTimeout: 75_000, connectionsCheckingInterval: 5_000 };
+
+/**
+ * The system asks clients of silent connections whether they are still there. Otherwise, a stream of tasks over HTTP/1.1 whose client has
+ * vanished would stay open, and receive tasks. Routers also forget silent connections after a few minutes.
+ */
+const probes = { keepAlive: true, keepAliveInitialDelay: 30_000 };
 
 const onlyWorks =
   "This replica only runs executions (SIGNALBOX_ROLE is worker) and answers /health. Call a replica with the role all or api.";

@@ -1,6 +1,8 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { runtimeUnderTest } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
@@ -60,6 +62,27 @@ test("an idle connection stays open for longer than proxies keep theirs, which i
   const [, seconds] = /^keep-alive: timeout=(\d+)\r$/im.exec(await askOnce()) ?? [];
   expect(Number(seconds)).toBeGreaterThan(60);
 });
+
+// Without it, a client that vanished would hold its stream for ever. Deno has no such option.
+test.runIf(process.platform === "linux" && runtimeUnderTest() !== "deno")(
+  "the system asks the client of a silent connection within a minute whether it is still there",
+  async () => {
+    const { localPort } = await stream();
+    const local = (port: number | string | undefined) => `:${Number(port).toString(16).toUpperCase().padStart(4, "0")}`;
+    // Two is the timer of such probes, and the time until the next one is in hundredths of a second.
+    const probe = await eventually(
+      () => {
+        const lines = readFileSync("/proc/net/tcp", "utf8").split("\n");
+        const own = lines
+          .map((line) => line.trim().split(/\s+/))
+          .find(([, from, to]) => from?.endsWith(local(new URL(service.url).port)) && to?.endsWith(local(localPort)));
+        return /^02:(.*)$/.exec(own?.[5] ?? "")?.[1] ?? null;
+      },
+      { timeout: 5_000 },
+    );
+    expect(Number.parseInt(probe, 16) / 100).toBeLessThan(60);
+  },
+);
 
 test("connections that send a part of a body keep no one out", async () => {
   const head = "POST /webhook/alpha HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n";
