@@ -1,5 +1,5 @@
 import { type ExtractionField, extractionFields } from "@signalbox/schema/webhook-mappings";
-import { hasMarker, type SourceEvent } from "@signalbox/sdk";
+import { type EventText, hasMarker, joinedText, type SourceEvent } from "@signalbox/sdk";
 import { messageOf } from "../platform/error-text.ts";
 import type { Evaluator } from "../platform/evaluator.ts";
 import type { PathRule } from "./mapping-rules.ts";
@@ -33,7 +33,7 @@ export async function extractEvent(
   const event_name = value("event_type") ?? "";
   const missingField =
     event_name === "" && rule.canonical_trigger === null ? `event_type (${rule.rules.event_type ?? "path"})` : null;
-  const text = fields.text ?? payloadText(rule, body);
+  const text = fields.text ?? payloadParts(rule, body);
   const event = {
     delivery_id: fields.delivery_id?.trim() || null,
     event_name,
@@ -42,7 +42,7 @@ export async function extractEvent(
     title: value("title"),
     actor: value("actor"),
     text,
-    marked: hasMarker(text),
+    marked: hasMarker(joinedText(text)),
     occurred_at: null,
     missing_field: missingField,
   };
@@ -53,9 +53,22 @@ export async function extractEvent(
 const subjectOf = (project: string | null, issue: string | null, source: string) =>
   issue === null ? null : { project: project ?? source, issue };
 
-function payloadText(rule: PathRule, body: Uint8Array): string {
+/** Each member of the payload is a part: they may have several authors, and none may hide another. */
+function payloadParts(rule: PathRule, body: Uint8Array): EventText {
   const parameters = Object.entries(rule.parameters).map(([name, value]) => `${name}: ${value}`);
-  const cut = body.byteLength > maxPayload ? `\n[cut: ${body.byteLength} bytes in all]` : "";
+  const cut = body.byteLength > maxPayload ? [`[cut: ${body.byteLength} bytes in all]`] : [];
   const payload = new TextDecoder().decode(body.subarray(0, maxPayload));
-  return [`Webhook of ${rule.source}`, ...parameters, "", payload + cut].join("\n");
+  return [`Webhook of ${rule.source}`, ...parameters, ...membersOf(payload), ...cut];
+}
+
+/** The JSON of a payload, which may have been cut, divided after each comma that is not in a text. */
+function membersOf(json: string): string[] {
+  const parts: string[] = [];
+  let start = 0;
+  for (const { 0: token, index } of json.matchAll(/"(?:[^"\\]|\\.)*"?|,/gs)) {
+    if (token !== ",") continue;
+    parts.push(json.slice(start, index + 1));
+    start = index + 1;
+  }
+  return [...parts, json.slice(start)];
 }

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { allText } from "../../examples/demo/chat.ts";
 import {
   example,
   issueOpened,
@@ -63,6 +64,20 @@ test("lists, gets, changes and deletes mappings", async () => {
   for (const gone of [service.get(`${path}/${id}`), service.put(`${path}/${id}`, { source: "x" }), service.del(`${path}/${id}`)])
     expect((await gone).status).toBe(404);
   expect((await service.get(`${path}/x`)).status).toBe(400);
+});
+
+test("of a payload without a text, no member hides another from the model", { timeout: limit }, async () => {
+  await made({ source: "acme", path_pattern: "/webhook/acme/whole/:kind", canonical_trigger: "issue.created" });
+  const title = 'Fails, "often" \\ <div hidden>, of the title';
+  const payload = { issue: { title, body: "By the reporter <!-- " }, comment: { body: "By the owner" }, end: ["-->", "Last", 1] };
+  const { body } = await send("acme/whole/issue", payload);
+  await waitForExecutions(service, { event_id: body.event_id as string, state: "succeeded", count: 2 });
+  const read = world.model
+    .chats()
+    .map((chat) => allText(chat))
+    .find((text) => text.includes("Webhook of acme"));
+  for (const shown of ["Fails,", "By the reporter", "By the owner", "Last", "kind: issue"]) expect(read).toContain(shown);
+  expect(read).not.toContain("of the title");
 });
 
 const shape = { source: "acme", path_pattern: "/webhook/acme/bad", extraction_rules: { event_type: "$.type" } };
