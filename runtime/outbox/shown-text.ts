@@ -26,7 +26,7 @@ export function shownForms(source: string): ShownForm[] {
   return bare === decoded ? forms : [...forms, { text: bare, withPlaces }];
 }
 
-/** A reference may stand for a part of another one, as in `&amp;#95;`. A page that shows references shows them once. */
+/** A decoded reference may be a part of another one. */
 const rounds = 3;
 
 function plain(form: ShownText, places: Places): ShownText {
