@@ -44,6 +44,29 @@ export const revisionOf = (version: number, space: string): string => `${version
 export const noSpace = (key: string): PluginError =>
   new PluginError("not_found", `space_keys: the space ${JSON.stringify(key)} does not exist, or this account cannot view it`);
 
+const id = z.union([z.string(), z.number()]).transform(String);
+const named = z.object({ id });
+
+/**
+ * The listed pages, read one by one. A page of which only the id can be read is listed without its version, so that it is read, and the
+ * host reports the page if it is malformed. What has no id is left out.
+ */
+export function listedPages<T extends { readonly id: string }>(
+  schema: z.ZodType<T>,
+  results: readonly unknown[],
+  revision: (page: T) => string | null,
+): PageList["pages"] {
+  return results.flatMap((result) => {
+    const page = schema.safeParse(result);
+    if (!page.success) {
+      const { data } = named.safeParse(result);
+      return data ? [{ id: data.id, revision: "unknown" }] : [];
+    }
+    const found = revision(page.data);
+    return found === null ? [] : [{ id: page.data.id, revision: found }];
+  });
+}
+
 /** URL of a page for people; `null` if the wiki returns none that is valid. */
 export function pageUrl(base: string | undefined, web: string, path: string | undefined): string | null {
   if (!path) return null;

@@ -1,6 +1,6 @@
 import type { CallContext, HttpClient, KnowledgePage } from "@signalbox/sdk";
 import { z } from "zod";
-import { cursorAfter, noSpace, pageUrl, parameterOf, positionOf, revisionOf, type WikiApi } from "./api.ts";
+import { cursorAfter, listedPages, noSpace, pageUrl, parameterOf, positionOf, revisionOf, type WikiApi } from "./api.ts";
 import { type Settings, spacesOf, webUrlOf } from "./settings.ts";
 
 /** https://developer.atlassian.com/cloud/confluence/rest/v2/ */
@@ -9,7 +9,7 @@ const links = z.object({ next: z.string().optional(), base: z.string().optional(
 const spaceList = z.object({ results: z.array(z.object({ id, key: z.string() })) });
 const version = z.object({ number: z.number(), createdAt: z.string().optional() });
 const pageEntry = z.object({ id, spaceId: id, status: z.string().default("current"), version });
-const pageList = z.object({ results: z.array(pageEntry), _links: links });
+const pageList = z.object({ results: z.array(z.unknown()), _links: links });
 const fullPage = pageEntry.extend({
   title: z.string(),
   body: z.object({ storage: z.object({ value: z.string() }) }),
@@ -32,9 +32,10 @@ export const cloud: WikiApi = {
       schema: pageList,
       signal,
     });
-    const pages = data.results.filter(({ status }) => status === "current");
     return {
-      pages: pages.map((page) => ({ id: page.id, revision: revisionOf(page.version.number, space.key) })),
+      pages: listedPages(pageEntry, data.results, ({ status, version: { number } }) =>
+        status === "current" ? revisionOf(number, space.key) : null,
+      ),
       cursor: cursorAfter(at, parameterOf(data._links.next, "cursor"), spaces),
     };
   },

@@ -1,6 +1,6 @@
 import { type HttpClient, type KnowledgePage, PluginError } from "@signalbox/sdk";
 import { z } from "zod";
-import { cursorAfter, noSpace, pageUrl, parameterOf, positionOf, revisionOf, type WikiApi } from "./api.ts";
+import { cursorAfter, listedPages, noSpace, pageUrl, parameterOf, positionOf, revisionOf, type WikiApi } from "./api.ts";
 import type { ToMarkdown } from "./conversions.ts";
 import { type Settings, spacesOf, webUrlOf } from "./settings.ts";
 
@@ -18,7 +18,7 @@ const pageEntry = z.object({
   }),
   space: spaceShape,
 });
-const pageList = z.object({ results: z.array(pageEntry), _links: z.object({ next: z.string().optional() }).default({}) });
+const pageList = z.object({ results: z.array(z.unknown()), _links: z.object({ next: z.string().optional() }).default({}) });
 const fullPage = pageEntry.extend({
   title: z.string(),
   body: z.object({ storage: z.object({ value: z.string() }) }),
@@ -42,7 +42,7 @@ export const dataCenter: WikiApi = {
     const next = data._links.next === undefined ? null : Number(parameterOf(data._links.next, "start") ?? start + portion);
     const forward = next !== null && next > start ? String(next) : null;
     return {
-      pages: data.results.map((page) => ({ id: page.id, revision: revisionOf(page.version.number, page.space.key) })),
+      pages: listedPages(pageEntry, data.results, (page) => revisionOf(page.version.number, page.space.key)),
       cursor: cursorAfter(at, forward, spaces),
     };
   },

@@ -56,6 +56,37 @@ describe.concurrent.each([
   });
 });
 
+test.each([true, false])(
+  "a malformed entry of a listing does not stop the others; it is read if it has an id (Cloud: %s)",
+  async (is_cloud) => {
+    class Malformed extends FakeWiki {
+      protected override route(...[request]: Parameters<FakeWiki["route"]>): ReturnType<FakeWiki["route"]> {
+        const answer = super.route(request);
+        const { results } = answer.body as { results?: object[] };
+        const isList = /\/(spaces\/\d+\/pages|content)$/.test(request.path);
+        if (!isList || !results) return answer;
+        return {
+          ...answer,
+          body: { ...(answer.body as object), results: [null, 7, { title: "x" }, { id: "99", version: {} }, ...results] },
+        };
+      }
+    }
+    const server = new Malformed(is_cloud).intercept("http://wiki.test", { http, setupServer });
+    try {
+      const id = server.add({ title: "A", body });
+      const { knowledge } = await setUpPlugin(wiki);
+      const config = settings.parse({ base_url: server.url, space_keys: ["DOCS"], is_cloud, ...account });
+      const listed = await knowledge?.wiki?.list({ cursor: null }, callContext(config));
+      expect(listed?.pages).toEqual([
+        { id: "99", revision: "unknown" },
+        { id, revision: "1@DOCS" },
+      ]);
+    } finally {
+      await server.close();
+    }
+  },
+);
+
 test("Data Center: a refused page is left out; a refused space is an error", async () => {
   const refused = new Set<string>();
   class Refusing extends FakeWiki {
