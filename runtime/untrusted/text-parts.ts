@@ -26,7 +26,7 @@ function cutParts(parts: readonly string[], maxLength: number, length: number): 
   return [...kept, `[cut: ${length} characters in all]`];
 }
 
-const cutNote = /^\[cut: \d+ characters in all\]$/;
+const cutNote = /^\[cut: \d+ (?:bytes|characters) in all\]$/;
 
 export const partsOf = (stored: string): string[] => stored.split(separator);
 

@@ -53,22 +53,23 @@ export async function extractEvent(
 const subjectOf = (project: string | null, issue: string | null, source: string) =>
   issue === null ? null : { project: project ?? source, issue };
 
-/** Each member of the payload is a part: they may have several authors, and none may hide another. */
+/** Each member with markup is a part: members may have several authors, and none may hide another. Those without stay together. */
 function payloadParts(rule: PathRule, body: Uint8Array): EventText {
   const parameters = Object.entries(rule.parameters).map(([name, value]) => `${name}: ${value}`);
   const cut = body.byteLength > maxPayload ? [`[cut: ${body.byteLength} bytes in all]`] : [];
   const payload = new TextDecoder().decode(body.subarray(0, maxPayload));
-  return [`Webhook of ${rule.source}`, ...parameters, ...membersOf(payload), ...cut];
+  return [`Webhook of ${rule.source}`, ...parameters, ...withMarkupApart(payload), ...cut];
 }
 
-/** The JSON of a payload, which may have been cut, divided after each comma that is not in a text. */
-function membersOf(json: string): string[] {
-  const parts: string[] = [];
-  let start = 0;
-  for (const { 0: token, index } of json.matchAll(/"(?:[^"\\]|\\.)*"?|,/gs)) {
-    if (token !== ",") continue;
-    parts.push(json.slice(start, index + 1));
-    start = index + 1;
+/** The JSON of a payload, which may have been cut, divided around the members that contain markup. */
+function withMarkupApart(json: string): string[] {
+  const parts = [""];
+  for (const [member] of json.matchAll(memberPattern)) {
+    if (member.includes("<")) parts.push(member, "");
+    else parts[parts.length - 1] += member;
   }
-  return [...parts, json.slice(start)];
+  return parts;
 }
+
+/** Up to a comma that is not in a text. */
+const memberPattern = /(?:"(?:[^"\\]|\\.)*"?|[^",])*(?:,|$)/gs;

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allText } from "../../examples/demo/chat.ts";
 import {
   example,
@@ -66,18 +66,35 @@ test("lists, gets, changes and deletes mappings", async () => {
   expect((await service.get(`${path}/x`)).status).toBe(400);
 });
 
-test("of a payload without a text, no member hides another from the model", { timeout: limit }, async () => {
-  await made({ source: "acme", path_pattern: "/webhook/acme/whole/:kind", canonical_trigger: "issue.created" });
-  const title = 'Fails, "often" \\ <div hidden>, of the title';
-  const payload = { issue: { title, body: "By the reporter <!-- " }, comment: { body: "By the owner" }, end: ["-->", "Last", 1] };
-  const { body } = await send("acme/whole/issue", payload);
-  await waitForExecutions(service, { event_id: body.event_id as string, state: "succeeded", count: 2 });
-  const read = world.model
-    .chats()
-    .map((chat) => allText(chat))
-    .find((text) => text.includes("Webhook of acme"));
-  for (const shown of ["Fails,", "By the reporter", "By the owner", "Last", "kind: issue"]) expect(read).toContain(shown);
-  expect(read).not.toContain("of the title");
+describe("a payload without a rule for its text", () => {
+  const read = async (kind: string, payload: object) => {
+    await made({ source: "acme", path_pattern: `/webhook/acme/${kind}/:kind`, canonical_trigger: "issue.created" });
+    const { body } = await send(`acme/${kind}/issue`, payload);
+    await waitForExecutions(service, { event_id: body.event_id as string, state: "succeeded", count: 2 });
+    const texts = world.model.chats().map((chat) => allText(chat));
+    return texts.findLast((text) => text.includes("Webhook of acme"));
+  };
+  test("no member hides another from the model", { timeout: limit }, async () => {
+    const title = 'Fails, "often" \\ <div hidden>, of the title';
+    const payload = {
+      issue: { title, body: "By the reporter <!-- " },
+      comment: { body: "By the owner" },
+      end: ["-->", "Last", 1],
+    };
+    const text = await read("whole", payload);
+    for (const shown of ["Fails,", "By the reporter", "By the owner", "Last", "kind: issue"]) expect(text).toContain(shown);
+    expect(text).not.toContain("of the title");
+  });
+  test("is read as it is if it contains no markup", { timeout: limit }, async () => {
+    const payload = { issue: { title: "Fails, often", labels: ["a", "b"] }, n: [1, 2] };
+    expect(await read("plain", payload)).toContain(JSON.stringify(payload));
+  });
+  test("where it is cut, a hidden comment that was open stays hidden", { timeout: limit }, async () => {
+    const text = await read("long", { filler: "x".repeat(19_900), body: `Shown <!-- hidden ${"y".repeat(500)} -->` });
+    expect(text).toContain("Shown");
+    expect(text).not.toContain("hidden y");
+    expect(text).toMatch(/\[cut: 20\d+ bytes in all\]/);
+  });
 });
 
 const shape = { source: "acme", path_pattern: "/webhook/acme/bad", extraction_rules: { event_type: "$.type" } };
