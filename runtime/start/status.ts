@@ -85,7 +85,9 @@ function probesOf({ core, requiredParts, network, resources, plugins, background
   const { accounts } = plugins;
   return [
     ...requiredParts.map((part) =>
-      partProbe(part, hosts[part.name] ?? part.name, part.name === "database" ? () => fullness(database.lastFull()) : undefined),
+      partProbe(part, hosts[part.name] ?? part.name, () =>
+        fullness(part.name === "database" ? database.lastFull() : (resources.redis?.lastRefusal() ?? null)),
+      ),
     ),
     modelProbe({ baseUrl, apiKey, fetch: network.fetch }),
     embedderProbe(resources.embedder, baseUrl),

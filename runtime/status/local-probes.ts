@@ -15,14 +15,14 @@ const everyMs = 10_000;
 /** How long a database counts as full after it could not store data, in milliseconds. */
 const fullMs = 60_000;
 
-/** Why the database cannot store data, and what to do; `null` while it can. */
-export function fullness(last: StorageFailure | null): string | null {
+/** Why the database or Redis cannot store data, and what to do; `null` while it can. */
+export function fullness(last: (Pick<StorageFailure, "at" | "reason"> & Partial<StorageFailure>) | null): string | null {
   if (!last || performance.now() - last.at > fullMs) return null;
   const cure = last.isDisk ? ". Free disk space, for example by shortening the RETENTION_… periods" : "";
   return `it cannot store data (${last.reason})${cure}. Work resumes automatically once it can`;
 }
 
-/** Whether a part that the service needs responds. `full`: for the database, why it cannot store data. */
+/** Whether a part that the service needs responds. `full`: why it cannot store data. */
 export const partProbe = ({ name, probe }: Part, host: string, full: () => string | null = () => null): Probe => ({
   name,
   everyMs: 5_000,

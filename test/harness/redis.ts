@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inject } from "vitest";
@@ -8,6 +9,8 @@ import { freePorts } from "../../sdk/testing/free-ports.ts";
 export interface OwnRedis {
   readonly url: string;
   start(): Promise<void>;
+  /** Sends a command and waits for its answer. */
+  send(command: string): Promise<void>;
   /** kill -9. */
   kill(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -34,8 +37,15 @@ export async function ownRedis(): Promise<OwnRedis> {
       await sleep(50);
     }
   };
+  const send = async (command: string) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.write(`${command}\r\n`);
+    const [answer] = await once(socket, "data");
+    socket.destroy();
+    if (!String(answer).startsWith("+OK")) throw new Error(`${command}: ${answer}`);
+  };
   await start();
-  return { url: `redis://127.0.0.1:${port}`, start, kill, [Symbol.asyncDispose]: kill };
+  return { url: `redis://127.0.0.1:${port}`, start, send, kill, [Symbol.asyncDispose]: kill };
 }
 
 const answers = (port: number): Promise<boolean> =>

@@ -171,6 +171,31 @@ describe("replicas", { tags: ["postgres"] }, () => {
 });
 
 describe("redis", { tags: ["redis-server"] }, () => {
+  test.each([
+    ["OOM", "maxmemory"],
+    ["NOREPLICAS", "min-replicas-to-write"],
+  ])(
+    "that refuses writes with %s: its memories fail, and the status says why until it stores them again",
+    async (reason, setting) => {
+      await using redis = await ownRedis();
+      await using service = await startService({ env: { ...noRedis, REDIS_URL: redis.url } });
+      const store = async () => (await create(service, { key: reason, content: "c", scope: "task", task_id: "t" })).status;
+      const check = async () => {
+        const { body } = await service.get<{ checks: { name: string; state: string; message: string }[] }>("/api/status");
+        return body.checks.find(({ name }) => name === "redis");
+      };
+      await redis.send(`CONFIG SET ${setting} 1`);
+      expect(await store()).toBe(503);
+      const { message } = await eventually(async () => ((await check())?.state === "failed" ? check() : null));
+      expect(message).toContain(`it cannot store data (${reason} `);
+      expect(service.logs()).toContain("Redis refuses commands");
+      await redis.send(`CONFIG SET ${setting} 0`);
+      expect(await store()).toBe(201);
+      // Sooner than the minute after which it is no longer known.
+      await eventually(async () => (await check())?.state === "ok", { timeout: 30_000 });
+    },
+  );
+
   test("killed and restarted under load: long-term memories keep working, short-term ones fail fast and recover", {
     timeout: 180_000,
   }, async () => {

@@ -10,7 +10,14 @@ export interface Redis extends RedisAccess {
   readonly prefix: string;
   /** The connection itself, for a library that requires one. */
   readonly connection: unknown;
+  /** Why the server refuses commands although it answers, for example without memory for a write; `null` if it carries them out. */
+  lastRefusal(): Refusal | null;
   close(): Promise<void>;
+}
+
+interface Refusal {
+  readonly at: number;
+  readonly reason: string;
 }
 
 /** Timeout of a command, in milliseconds. A healthy Redis responds within one millisecond. */
@@ -83,7 +90,8 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
     closing = true;
     client.disconnect();
   };
-  return { ...access(client, prefix, address, () => lastError), close };
+  const onRefusal = (reason: string) => log.warn("Redis refuses commands", { address, reason });
+  return { ...access({ client, prefix, address, connectionError: () => lastError, onRefusal }), close };
 }
 
 /** If the server refuses a database, the client works in database 0, where other programs may keep their data. */
@@ -99,11 +107,13 @@ async function requireDatabase(client: Client): Promise<void> {
 /** The server's refusal, or the code of a network error, for example `ECONNREFUSED`. */
 function reasonOf(error: unknown): string {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown };
-  return typeof code === "string" ? code : String(message ?? error).replace(/\.$/, "");
+  // The error of a script names the script.
+  return typeof code === "string" ? code : String(message ?? error).replace(/\.?( script: .*)?$/s, "");
 }
 
 /** A server that answers with one of these cannot be used now. */
-const refusal = /^(LOADING|READONLY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|OOM|NOAUTH|WRONGPASS)/;
+const refusal =
+  /^(LOADING|READONLY|MISCONF|NOREPLICAS|BUSY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|MOVED|OOM|NOAUTH|WRONGPASS|NOPERM|ERR ACL failure)\b/;
 
 /** Whether anything accepts connections at a host and port. */
 function listens(address: string): Promise<boolean> {
@@ -177,15 +187,35 @@ async function createClient(url: string): Promise<Client> {
   });
 }
 
-function access(client: Client, prefix: string, address: string, connectionError: () => unknown): Omit<Redis, "close"> {
-  const translateErrors = async <T>(run: () => Promise<T>): Promise<T> => {
+interface AccessOptions {
+  readonly client: Client;
+  readonly prefix: string;
+  readonly address: string;
+  readonly connectionError: () => unknown;
+  /** Called when the server begins to refuse commands. */
+  readonly onRefusal: (reason: string) => void;
+}
+
+function access({ client, prefix, address, connectionError, onRefusal }: AccessOptions): Omit<Redis, "close"> {
+  /** By command or script, because a server without memory still reads. */
+  const refusals = new Map<string, Refusal>();
+  const lastRefusal = () => [...refusals.values()].at(-1) ?? null;
+  const noteRefusal = (command: string, reason: string) => {
+    if (refusals.size === 0) onRefusal(reason);
+    refusals.delete(command);
+    refusals.set(command, { at: performance.now(), reason });
+  };
+  const translateErrors = async <T>(command: string, run: () => Promise<T>): Promise<T> => {
     try {
-      return await run();
+      const reply = await run();
+      refusals.delete(command);
+      return reply;
     } catch (error) {
       const isReply = error instanceof Error && error.name === "ReplyError";
       if (isReply && !refusal.test(error.message)) throw error;
       // Without a connection, the client's own error names only its options.
       const cause = isReply || client.status === "ready" ? error : (connectionError() ?? error);
+      if (isReply) noteRefusal(command, reasonOf(error));
       throw new PluginError("unavailable", `Redis is unavailable (${address}, ${reasonOf(cause)}).`, { cause });
     }
   };
@@ -204,8 +234,10 @@ function access(client: Client, prefix: string, address: string, connectionError
   return {
     prefix,
     connection: client,
-    call: (command, ...args) => translateErrors(async () => (await client.call(command, ...args.map(String))) as RedisReply),
-    script: (source, keys, args) => translateErrors(() => script(source, keys, args)),
+    lastRefusal,
+    call: (command, ...args) =>
+      translateErrors(command, async () => (await client.call(command, ...args.map(String))) as RedisReply),
+    script: (source, keys, args) => translateErrors(source, () => script(source, keys, args)),
   };
 }
 
