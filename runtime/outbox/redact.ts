@@ -11,8 +11,8 @@ interface RedactedText {
 /** The text without the values of our secrets, and without anything that looks like a key. */
 export function redact(text: string, secrets: SecretFinder): RedactedText {
   const spans = shownForms(text)
-    .flatMap(({ text: shown, withPlaces }) => {
-      const found = [...secrets.find(shown), ...keysIn(shown)];
+    .flatMap(({ text: shown, isRepeated, withPlaces }) => {
+      const found = [...secrets.find(shown), ...(isRepeated ? [] : keysIn(shown))];
       if (found.length === 0) return [];
       const form = withPlaces();
       return found.map(({ from, to, name }) => ({ from: startOf(form, from), to: endOf(form, to), name }));

@@ -1,3 +1,5 @@
+import { referenceAt } from "./character-references.ts";
+
 /** A text as readers may see it. */
 interface ShownText {
   readonly text: string;
@@ -8,6 +10,8 @@ type Places = "with places" | "without places";
 /** The same text with the places, which take several times as long. */
 export interface ShownForm {
   readonly text: string;
+  /** Whether the next form contains everything that looks like a key here. */
+  readonly isRepeated: boolean;
   readonly withPlaces: () => ShownText;
 }
 
@@ -17,107 +21,118 @@ export interface ShownForm {
  */
 export function shownForms(source: string): ShownForm[] {
   const whole = { text: source, places: null };
-  const forms: ShownForm[] = [{ text: source, withPlaces: () => whole }];
   const { text: decoded } = plain(whole, "without places");
-  if (decoded !== source) forms.push({ text: decoded, withPlaces: () => plain(whole, "with places") });
+  const isDecoded = decoded !== source;
+  const forms: ShownForm[] = [{ text: source, isRepeated: isDecoded, withPlaces: () => whole }];
+  if (isDecoded) forms.push({ text: decoded, isRepeated: false, withPlaces: () => plain(whole, "with places") });
   if (!source.includes("<")) return forms;
   const { text: bare } = plain(withoutTags(whole, "without places"), "without places");
   const withPlaces = () => plain(withoutTags(whole, "with places"), "with places");
-  return bare === decoded ? forms : [...forms, { text: bare, withPlaces }];
+  return bare === decoded ? forms : [...forms, { text: bare, isRepeated: false, withPlaces }];
 }
 
 /** A decoded reference may be a part of another one. */
 const rounds = 3;
 
 function plain(form: ShownText, places: Places): ShownText {
-  let shown = replace(form, unseen, seenFor, places);
+  let shown = withoutUnseen(form, places);
   for (let round = 0; round < rounds && shown.text.includes("&"); round++) {
-    const decoded = replace(shown, reference, decode, places);
-    if (decoded.text === shown.text) break;
-    shown = replace(decoded, unseen, seenFor, places);
+    const decoded = withoutReferences(shown, places);
+    if (decoded === shown) break;
+    shown = withoutUnseen(decoded, places);
   }
   return shown;
 }
 
-/** What `untrusted/invisible.ts` removes, wherever it is, and hyphens that are not the one of the keyboard. */
+/** All other characters are seen: checked first, because that takes a tenth of the time. */
+const notPrintable = /[^\t\n\r -~]/;
+const withoutUnseen = (form: ShownText, places: Places): ShownText =>
+  notPrintable.test(form.text) ? replace(replace(form, unseen, "", places), otherHyphens, "-", places) : form;
+
+/** What `untrusted/invisible.ts` removes, wherever it is. */
 const unseen = new RegExp(
   [
     "\\u001b(?:\\[[ -?]{0,63}[@-~])?",
     "[\\0-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f]",
     "[\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\ufffe\\uffff]",
     "[\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}]",
-    "[\\u2010\\u2011]",
   ].join("|"),
   "gu",
 );
-const seenFor = (sign: string): string => (sign === "\u2010" || sign === "\u2011" ? "-" : "");
+/** Hyphens that are not the one of the keyboard. */
+const otherHyphens = /[\u2010\u2011]/g;
 
-/** Also without the semicolon, which browsers do not require, and encoded more than once: `&amp;amp;#95;`. */
-const reference = /&(?:amp;|AMP;|#0*38;|#[xX]0*26;)*(?:#([0-9]{1,16});?|#[xX]([0-9a-fA-F]{1,16});?|([A-Za-z]{2,31});)/g;
-/** The named references to the characters that keys and other secrets contain. */
-const named = new Map(
-  (
-    'excl! quot" QUOT" num# dollar$ percnt% amp& AMP& apos\' lpar( rpar) ast* midast* plus+ comma, hyphen- dash- period. sol/ colon: ' +
-    "semi; lt< LT< equals= gt> GT> quest? commat@ lsqb[ lbrack[ bsol\\ rsqb] rbrack] Hat^ lowbar_ UnderBar_ grave` " +
-    "DiacriticalGrave` lcub{ lbrace{ verbar| vert| VerticalLine| rcub} rbrace}"
-  )
-    .split(" ")
-    .map((entry) => [entry.slice(0, -1), entry.slice(-1)]),
-);
-const invisibleNames = new Set(
-  (
-    "ZeroWidthSpace NegativeThinSpace NegativeMediumSpace NegativeThickSpace NegativeVeryThinSpace NoBreak zwj zwnj shy lrm rlm " +
-    "InvisibleTimes it InvisibleComma ic ApplyFunction af"
-  ).split(" "),
-);
-
-function decode(whole: string, decimal?: string, hex?: string, name?: string): string {
-  if (name !== undefined) return named.get(name) ?? (invisibleNames.has(name) ? "" : whole);
-  const point = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
-  return point > 0 && point <= 0x10ffff && !(point >= 0xd800 && point <= 0xdfff) ? String.fromCodePoint(point) : whole;
+function withoutReferences(form: ShownText, places: Places): ShownText {
+  const { text } = form;
+  const edit = new Edit(form, places);
+  for (let at = text.indexOf("&"); at >= 0; ) {
+    const found = referenceAt(text, at);
+    if (found) edit.replace(at, found.to, found.text);
+    at = text.indexOf("&", found?.to ?? at + 1);
+  }
+  return edit.end();
 }
 
-function replace(form: ShownText, pattern: RegExp, by: typeof decode, places: Places): ShownText {
+function replace(form: ShownText, pattern: RegExp, by: string, places: Places): ShownText {
   if (places === "without places") return { text: form.text.replace(pattern, by), places: null };
-  const edits: Edit[] = [];
-  pattern.lastIndex = 0;
-  for (let match = pattern.exec(form.text); match; match = pattern.exec(form.text)) {
-    const text = by(match[0], match[1], match[2], match[3]);
-    if (text !== match[0]) edits.push({ from: match.index, to: pattern.lastIndex, text });
+  const edit = new Edit(form, places);
+  for (const { 0: found, index } of form.text.matchAll(pattern)) edit.replace(index, index + found.length, by);
+  return edit.end();
+}
+
+/** Replaces parts of a form, from the first to the last, by texts that are not longer. */
+class Edit {
+  readonly #form: ShownText;
+  readonly #withPlaces: boolean;
+  #result: { readonly units: Uint16Array; readonly starts: Uint32Array; readonly ends: Uint32Array } | undefined;
+  #length = 0;
+  #copiedTo = 0;
+
+  constructor(form: ShownText, places: Places) {
+    this.#form = form;
+    this.#withPlaces = places === "with places";
   }
-  return edits.length === 0 ? form : edited(form, edits);
-}
 
-interface Edit {
-  readonly from: number;
-  readonly to: number;
-  readonly text: string;
-}
+  replace(from: number, to: number, by: string): void {
+    this.#begin();
+    this.#copy(from);
+    for (let i = 0; i < by.length; i++) this.#add(by.charCodeAt(i), from, to - 1);
+    this.#copiedTo = to;
+  }
 
-function edited({ text, places }: ShownText, edits: readonly Edit[]): ShownText {
-  const starts = new Uint32Array(text.length);
-  const ends = new Uint32Array(text.length);
-  let result = "";
-  let copiedTo = 0;
-  const copy = (to: number) => {
-    let length = result.length;
-    result += text.slice(copiedTo, to);
-    for (; copiedTo < to; copiedTo++, length++) {
-      starts[length] = places === null ? copiedTo : (places.starts[copiedTo] as number);
-      ends[length] = places === null ? copiedTo + 1 : (places.ends[copiedTo] as number);
+  /** The form itself if nothing was replaced. */
+  end(): ShownText {
+    if (!this.#result) return this.#form;
+    this.#copy(this.#form.text.length);
+    const { units, starts, ends } = this.#result;
+    // The text of its code units; a string that grows with each of many edits takes ten times as long.
+    const text = Buffer.from(units.buffer, 0, this.#length * 2).toString("utf16le");
+    return { text, places: this.#withPlaces ? { starts, ends } : null };
+  }
+
+  #begin() {
+    const { length } = this.#form.text;
+    const size = this.#withPlaces ? length : 0;
+    this.#result ??= { units: new Uint16Array(length), starts: new Uint32Array(size), ends: new Uint32Array(size) };
+    return this.#result;
+  }
+
+  #copy(to: number): void {
+    const { text } = this.#form;
+    for (let at = this.#copiedTo; at < to; at++) this.#add(text.charCodeAt(at), at, at);
+  }
+
+  /** Adds a code unit for a part of the form. */
+  #add(unit: number, first: number, last: number): void {
+    const { places } = this.#form;
+    const { units, starts, ends } = this.#begin();
+    units[this.#length] = unit;
+    if (this.#withPlaces) {
+      starts[this.#length] = places === null ? first : (places.starts[first] as number);
+      ends[this.#length] = places === null ? last + 1 : (places.ends[last] as number);
     }
-  };
-  for (const { from, to, text: replacement } of edits) {
-    copy(from);
-    copiedTo = to;
-    if (replacement === "") continue;
-    const end = result.length + replacement.length;
-    starts.fill(places === null ? from : (places.starts[from] as number), result.length, end);
-    ends.fill(places === null ? to : (places.ends[to - 1] as number), result.length, end);
-    result += replacement;
+    this.#length++;
   }
-  copy(text.length);
-  return { text: result, places: { starts, ends } };
 }
 
 /** Where the part of a form from an index on begins in the source. */
@@ -127,23 +142,16 @@ export const endOf = ({ places }: ShownText, to: number): number => places?.ends
 
 /** Without what begins and ends like a tag, a comment or an instruction of HTML. */
 function withoutTags(source: ShownText, places: Places): ShownText {
-  const form = replace(source, simpleTag, () => "", places);
+  const form = replace(source, simpleTag, "", places);
   const { text } = form;
-  const edits: Edit[] = [];
+  const edit = new Edit(form, places);
   const ends = new TagEnds(text);
   for (let at = text.indexOf("<"); at >= 0; ) {
     const to = ends.after(at);
-    if (to >= 0) edits.push({ from: at, to, text: "" });
+    if (to >= 0) edit.replace(at, to, "");
     at = text.indexOf("<", to >= 0 ? to : at + 1);
   }
-  if (places === "with places") return edits.length === 0 ? form : edited(form, edits);
-  let result = "";
-  let copiedTo = 0;
-  for (const { from, to } of edits) {
-    result += text.slice(copiedTo, from);
-    copiedTo = to;
-  }
-  return { text: result + text.slice(copiedTo), places: null };
+  return edit.end();
 }
 
 /** Removed first, because texts contain many of them. Without hyphens: it must not end a comment. */

@@ -2,7 +2,7 @@ import { withoutInvisible } from "./invisible.ts";
 
 const shape = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z]{2,31}));/y;
 /** Names of invisible characters. */
-const invisibleNames = new Set(
+export const invisibleNames = new Set(
   "ZeroWidthSpace NegativeThinSpace NegativeMediumSpace NegativeThickSpace NegativeVeryThinSpace NoBreak zwj zwnj shy lrm rlm InvisibleTimes it InvisibleComma ic ApplyFunction af".split(
     " ",
   ),
