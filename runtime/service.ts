@@ -125,7 +125,11 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, shutd
     metrics: openMetrics(core, plugins, queue, status),
     ready: async () => (await unavailableParts(opened.requiredParts)).length === 0,
   });
-  shutdown.add(closePorts, portsCloseMs);
+  shutdown.add(() => {
+    // The ports stay open for a moment. What they still accept waits for another replica.
+    queue?.stopClaiming();
+    return closePorts();
+  }, portsCloseMs);
   queue?.begin();
   return { shortenDeadlines: core.database.shortenDeadlines };
 }

@@ -116,16 +116,17 @@ class ExecutionQueue {
     this.wake();
   }
 
-  /**
-   * Stops claiming, finishes the writes in flight and queues all other executions again. Takes at most `drainMs`, even if a
-   * service does not respond.
-   */
+  /** Claims nothing more, and lets running executions end after the write in flight. */
+  stopClaiming(reason = new Error("the service is stopping")): void {
+    this.#stopping.abort(reason);
+    this.#leased.stop(reason);
+  }
+
+  /** Finishes the writes in flight and queues all other executions again, within `drainMs` even if a service does not respond. */
   async stop(drainMs: number): Promise<void> {
     const { bus, log } = this.#options;
     const drainDeadline = AbortSignal.timeout(Math.max(0, drainMs - releaseMs));
-    const reason = new Error("the service is stopping");
-    this.#stopping.abort(reason);
-    this.#leased.stop(reason);
+    this.stopClaiming();
     const drain = async () => {
       // A claim in flight may still return executions.
       await this.#claims?.stop();
