@@ -35,7 +35,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   const action = stringAt(payload, ["action"], 200);
   const subject = subjectOf(event_name, payload);
   return {
-    delivery_id: deliveryOf(headers),
+    delivery_id: shortId(firstHeader(headers, "x-alpha-delivery", "x-github-delivery")),
     event_name,
     action,
     subject,
@@ -63,11 +63,6 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
 const isClosed = (event: string, action: string | null): boolean =>
   (action === "closed" && Object.hasOwn(subjectKinds, event)) ||
   (action === "deleted" && (event === "issues" || event === "discussion"));
-
-const deliveryOf = (headers: Readonly<Record<string, string>>): string | null => {
-  const id = firstHeader(headers, "x-alpha-delivery", "x-github-delivery");
-  return id === null ? null : shortId(id);
-};
 
 /** The first header that is set; our own name comes before the platform's. Values over 200 characters are ignored. */
 function header(headers: Readonly<Record<string, string>>, ...names: readonly string[]): string | null {

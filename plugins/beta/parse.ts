@@ -29,14 +29,13 @@ const subjectEvents = new Set(["Issue Hook", "Confidential Issue Hook", "Merge R
 
 /** Parses any event. Never throws, whatever the payload is. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
-  const delivery = firstHeader(headers, "x-beta-event-uuid", "idempotency-key", "x-gitlab-event-uuid");
   const event_name = short(firstHeader(headers, "x-beta-event", "x-gitlab-event")) ?? hookOf(payload);
   const isSystem = event_name === "System Hook";
   const action = isSystem ? systemKind(payload) : stringAt(payload, ["object_attributes", "action"], 200);
   const note = valueAt(payload, "object_attributes", "note");
   return {
     // The platform retries a delivery with a new event id, but with the same idempotency key.
-    delivery_id: delivery === null ? null : shortId(delivery),
+    delivery_id: shortId(firstHeader(headers, "x-beta-event-uuid", "idempotency-key", "x-gitlab-event-uuid")),
     event_name,
     action,
     subject: subjectOf(event_name, payload),

@@ -54,8 +54,7 @@ function deliveryOf(headers: Readonly<Record<string, string>>, payload: unknown)
   const named = firstHeader(headers, "x-delta-delivery");
   const eventId = stringAt(payload, ["event_id"], 10_000);
   const event = eventId !== null && eventId.length > 200 ? eventId : idAt(payload, "event_id");
-  const delivery = named ?? event ?? firstHeader(headers, "x-plane-delivery");
-  return delivery === null ? null : shortId(delivery);
+  return shortId(named ?? event ?? firstHeader(headers, "x-plane-delivery"));
 }
 
 /**

@@ -22,11 +22,10 @@ import { isPrivate, restrictionOf } from "./visibility.ts";
 /** Parses any event. Never throws, whatever the payload is. */
 export async function parse(convert: Convert, { headers, payload }: WebhookPayload): Promise<SourceEvent> {
   const event_name = eventName(payload);
-  const delivery = firstHeader(headers, "x-gamma-webhook-identifier", "x-atlassian-webhook-identifier");
   const subject = subjectOf(payload);
   const sameAs = reportOf(event_name, payload);
   return {
-    delivery_id: delivery === null ? null : shortId(delivery),
+    delivery_id: shortId(firstHeader(headers, "x-gamma-webhook-identifier", "x-atlassian-webhook-identifier")),
     event_name,
     action: null,
     subject,

@@ -77,14 +77,16 @@ function entriesOf(
   };
 }
 
-/** Stores the change before it begins, so that it has an entry even if the process ends or the database fails. */
-async function runRecorded(
+type RunChange = (
   one: BoundOperation,
-  input: unknown,
+  input: Record<string, unknown>,
   context: Context,
   entries: Entries,
-  { recorder }: RecordOptions,
-): Promise<unknown> {
+  options: RecordOptions,
+) => Promise<unknown>;
+
+/** Stores the change before it begins, so that it has an entry even if the process ends or the database fails. */
+const runRecorded: RunChange = async (one, input, context, entries, { recorder }) => {
   const { sql } = context;
   const id = await recorder.begin(sql, entries.unknown(stopped));
   try {
@@ -96,28 +98,16 @@ async function runRecorded(
     await (isRefusal(error) ? recorder.discard(sql, id) : recorder.record(sql, id, entries.unknown(failureOf(error, context))));
     throw error;
   }
-}
+};
 
-async function runWithOwnEntry(
-  one: BoundOperation,
-  input: unknown,
-  context: Context,
-  entries: Entries,
-  { recorder }: RecordOptions,
-): Promise<unknown> {
+const runWithOwnEntry: RunChange = async (one, input, context, entries, { recorder }) => {
   const auditEntry: AuditEntry = { of: (output) => entries.of(one.op.id, one.op.output.parse(output)), isStored: false };
   const answer = await one.run(input, Object.create(context, { auditEntry: { value: auditEntry } }));
   if (!auditEntry.isStored) await recorder.record(context.sql, null, entries.of(one.op.id, resultOf(one.op, answer)));
   return answer;
-}
+};
 
-async function runInParts(
-  one: BoundOperation,
-  input: Record<string, unknown>,
-  context: Context,
-  entries: Entries,
-  { recorder }: RecordOptions,
-): Promise<unknown> {
+const runInParts: RunChange = async (one, input, context, entries, { recorder }) => {
   const { id, isPreview } = one.op;
   const recordStart = (details: object) => recorder.append(context.sql, entries.of(`${id}.start`, { ...input, ...details }));
   const record = (after: unknown) => recorder.record(context.sql, null, entries.of(id, after));
@@ -131,7 +121,7 @@ async function runInParts(
     if (!isRefusal(error) && !isPreview?.(failed)) await record(failed);
     throw error;
   }
-}
+};
 
 /** What the log stores of an answer; `undefined`: nothing. The transcript contains a conversation with a model. */
 function resultOf({ status, output, isPreview }: Operation, answer: unknown): unknown {

@@ -1,6 +1,4 @@
-import postgres from "postgres";
 import type { FreshDatabase } from "./databases.ts";
-import { eventually } from "./wait.ts";
 
 // Changes that tests make directly in the database, and queries for facts that no operation shows. All SQL of the black-box tests
 // is here and in databases.ts.
@@ -182,76 +180,6 @@ export async function releaseExecution(database: FreshDatabase, event: string): 
   await database.query("select pg_notify('signalbox', 'test queue')");
 }
 
-/**
- * Releases an event's execution, closes all breakers, and runs `meanwhile` while the claim for it is blocked in the database. Of
- * the queue's statements, only a claim that takes an execution reads `agents`, so no other one is blocked instead.
- */
-export async function duringClaim(database: FreshDatabase, event: string, meanwhile: () => Promise<void>): Promise<void> {
-  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
-  const ofThis = "datname = current_database() and wait_event_type = 'Lock'";
-  const claims = `select 1 from pg_stat_activity where ${ofThis} and query like '%claim_executions%'`;
-  try {
-    await sql.begin(async (tx) => {
-      await tx`lock table agents in access exclusive mode`;
-      // Only after the lock, because executions that wait for a breaker can be claimed once it is closed.
-      await database.query("delete from breakers");
-      await releaseExecution(database, event);
-      await eventually(async () => (await database.query(claims)).length > 0);
-      await meanwhile();
-    });
-  } finally {
-    await sql.end();
-  }
-}
-
-/**
- * Deletes a project in a transaction, and starts `meanwhile`. The transaction is committed only when `count` statements of the
- * service wait for it. Returns the result of `meanwhile`.
- */
-export async function deleteProjectDuring<T>(
-  database: FreshDatabase,
-  project: number,
-  count: number,
-  meanwhile: () => Promise<T>,
-): Promise<T> {
-  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
-  const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-  try {
-    let result: Promise<T> | undefined;
-    await sql.begin(async (tx) => {
-      await tx`delete from projects where id = ${project}`;
-      result = meanwhile();
-      result.catch(() => {});
-      await eventually(async () => (await database.query(waiting)).length >= count);
-    });
-    return await (result as unknown as Promise<T>);
-  } finally {
-    await sql.end();
-  }
-}
-
 /** An execution of an event, with its lease, for tests without a running service. */
 export const storedExecution = async (database: FreshDatabase, event: string): Promise<Record<string, unknown> | undefined> =>
   (await database.query(`select state, attempts, lease from task_executions where event_id = '${event}'`))[0];
-
-/** Locks the memories, starts `call`, and runs `meanwhile` once the call waits for them. Returns the call, which then continues. */
-export async function duringMemoryCall<T>(
-  database: FreshDatabase,
-  call: () => Promise<T>,
-  meanwhile: () => Promise<void>,
-): Promise<{ readonly answer: Promise<T> }> {
-  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
-  const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-  try {
-    return await sql.begin(async (tx) => {
-      await tx`lock table memories in access exclusive mode`;
-      const answer = call();
-      answer.catch(() => {});
-      await eventually(async () => (await database.query(waiting)).length > 0);
-      await meanwhile();
-      return { answer };
-    });
-  } finally {
-    await sql.end();
-  }
-}

@@ -4,7 +4,7 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { expect, onTestFinished, test } from "vitest";
 import { AgentGateway, MemoryScope } from "../../examples/agent-typescript/gen/gateway_pb.js";
-import { duringMemoryCall } from "../harness/database-faults.ts";
+import { duringMemoryCall } from "../harness/blocked-statements.ts";
 import { freshDatabase } from "../harness/databases.ts";
 import { type Service, type ServiceOptions, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { issueClosed, issueOpened } from "../harness/alpha-payloads.ts";
-import { deleteProjectDuring } from "../harness/database-faults.ts";
+import { deleteProjectDuring } from "../harness/blocked-statements.ts";
 import { freshDatabase } from "../harness/databases.ts";
 import { waitForExecutions } from "../harness/wait.ts";
 import { startWorld, textsOf } from "../harness/world.ts";

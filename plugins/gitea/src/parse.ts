@@ -37,7 +37,6 @@ const snapshots = new Set([
 
 /** Parses any event. Never throws, whatever the payload is. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
-  const delivery = firstHeader(headers, "x-gitea-delivery", "x-forgejo-delivery", "x-gogs-delivery");
   const event = short(firstHeader(headers, "x-gitea-event", "x-forgejo-event", "x-gogs-event")) ?? "";
   const action = stringAt(payload, ["action"], 200);
   const item = valueAt(payload, "issue") ?? valueAt(payload, "pull_request");
@@ -47,7 +46,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   const author = authorOf(payload);
   const id = valueAt(comment, "id");
   return {
-    delivery_id: delivery === null ? null : shortId(delivery),
+    delivery_id: shortId(firstHeader(headers, "x-gitea-delivery", "x-forgejo-delivery", "x-gogs-delivery")),
     event_name: event,
     action,
     subject,

@@ -27,7 +27,6 @@ const maxBodyLength = 262_144;
 
 /** Parses any event. Never throws, whatever the payload is. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
-  const delivery = firstHeader(headers, "linear-delivery");
   const event_name = short(firstHeader(headers, "linear-event")) ?? stringAt(payload, ["type"], 200) ?? "";
   const action = stringAt(payload, ["action"], 200);
   const subject = subjectOf(event_name, payload);
@@ -35,7 +34,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   const body = isComment ? stringAt(payload, ["data", "body"], maxBodyLength) : null;
   const author = authorOf(payload);
   return {
-    delivery_id: delivery === null ? null : shortId(delivery),
+    delivery_id: shortId(firstHeader(headers, "linear-delivery")),
     event_name,
     action,
     subject,

@@ -13,13 +13,12 @@ import {
 
 /** Parses any webhook and never throws. `missing_field` names a required member that is missing. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
-  const delivery = firstHeader(headers, "x-delivery");
   const project = stringAt(payload, ["project"], 200);
   const issue = valueAt(payload, "issue", "number");
   const body = stringAt(payload, ["comment", "body"], 1_000_000);
   const isNumber = Number.isSafeInteger(issue);
   return {
-    delivery_id: delivery === null ? null : shortId(delivery),
+    delivery_id: shortId(firstHeader(headers, "x-delivery")),
     event_name: stringAt(payload, ["event"], 200) ?? "",
     action: stringAt(payload, ["action"], 200),
     subject: project !== null && isNumber ? { project, issue: String(issue) } : null,
