@@ -30,7 +30,7 @@ export { isPlaceholder } from "./placeholders.ts";
 export { plainMarkdown, plainNote, textOfMarkup } from "./plain-markdown.ts";
 export { CONTRACT_VERSION, definePlugin, PLUGIN_BRAND, type Plugin, SDK_VERSION, tool } from "./plugin.ts";
 export type { CloudEvent, ForwardingQueue, IncomingOutcome, IncomingWebhook, Queue, WebhookFeed } from "./queue.ts";
-export { isTime, readableItems } from "./readable-items.ts";
+export { readableItems, timeText } from "./readable-items.ts";
 export { rememberLatest } from "./remember-latest.ts";
 export { checkHeaders, encodeForUrl } from "./request-parts.ts";
 export {

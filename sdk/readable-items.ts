@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { sanitizeText, timestampAt, truncate, valueAt } from "./json.ts";
 import type { UnreadableItem } from "./source.ts";
 
@@ -24,8 +24,8 @@ export function readableItems<T>(schema: z.ZodType<T>, list: unknown, what: stri
   });
 }
 
-/** Whether a text is a time that `Date.parse` can read. */
-export const isTime = (text: string): boolean => timestampAt({ text }, "text") !== null;
+/** A time that `Date.parse` can read. */
+export const timeText = z.string().refine((text) => timestampAt({ text }, "text") !== null, "is not a time");
 
 const typeName = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
 

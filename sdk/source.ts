@@ -113,7 +113,7 @@ export interface PollBatch {
   readonly unreadable?: readonly UnreadableItem[];
 }
 
-/** An item of a platform's list that a poll cannot read, for example because its time of change is missing. */
+/** An item of a platform's list that a poll cannot read, for example because the time of its last change is missing. */
 export interface UnreadableItem {
   /** Names the item, for example `issues: 12`. */
   readonly item: string;

@@ -1,4 +1,4 @@
-import { isTime } from "@signalbox/sdk";
+import { timeText } from "@signalbox/sdk";
 import { z } from "zod";
 
 /** The members of the platform's responses that are used. */
@@ -45,11 +45,14 @@ export const label = z.object({
 export const createdLabel = label.partial();
 export const labels = z.array(label);
 
-const time = z.string().refine(isTime, "is not a time");
 /** List items keep all their members, because the poll passes them to `parse` in the shape of a webhook. */
 export const listItems = z.array(z.unknown());
-export const polledIssue = z.looseObject({ updated_at: time, created_at: time.nullish(), closed_at: time.nullish() });
-export const polledComment = z.looseObject({ updated_at: time, created_at: time, issue_url: z.string().regex(/\/\d{1,15}$/) });
+export const polledIssue = z.looseObject({ updated_at: timeText, created_at: timeText.nullish(), closed_at: timeText.nullish() });
+export const polledComment = z.looseObject({
+  updated_at: timeText,
+  created_at: timeText,
+  issue_url: z.string().regex(/\/\d{1,15}$/),
+});
 
 /** An answer without a body. */
 export const ignoredBody = z.unknown();

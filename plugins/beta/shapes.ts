@@ -1,4 +1,4 @@
-import { isTime } from "@signalbox/sdk";
+import { timeText } from "@signalbox/sdk";
 import { z } from "zod";
 
 /** The members of the platform's responses that are used. */
@@ -47,14 +47,13 @@ export const createdIssue = issue
 
 /** List items keep all their members, because the poll passes them to `parse` in the shape of a webhook. */
 export const listItems = z.array(z.unknown());
-const time = z.string().refine(isTime, "is not a time");
-export const listItem = z.looseObject({ iid: z.number(), updated_at: time });
+export const listItem = z.looseObject({ iid: z.number(), updated_at: timeText });
 
 /** A list that belongs to an item of a poll. */
 export const detailList = z.unknown();
-export const polledNote = note.extend({ created_at: time, updated_at: time.nullish() });
+export const polledNote = note.extend({ created_at: timeText, updated_at: timeText.nullish() });
 /** The event of one label. */
-export const labelEvent = z.looseObject({ created_at: time });
+export const labelEvent = z.looseObject({ created_at: timeText });
 
 /** An answer without a body. */
 export const ignoredBody = z.unknown();

@@ -1,4 +1,4 @@
-import { isTime, type Json } from "@signalbox/sdk";
+import { type Json, timeText } from "@signalbox/sdk";
 import { z } from "zod";
 
 /** The members of the platform's responses that are used. */
@@ -43,12 +43,11 @@ export const label = z.object({ id, name: z.string() });
 export const state = z.object({ id, name: z.string(), group: z.string().nullish() });
 /** A created issue is kept whole: it becomes the payload of an event. */
 export const createdIssue = z.looseObject({ id: z.string() });
-const time = z.string().refine(isTime, "is not a time");
-export const polledIssue = z.looseObject({ id: z.string(), updated_at: time, created_at: time });
+export const polledIssue = z.looseObject({ id: z.string(), updated_at: timeText, created_at: timeText });
 /** A comment or an activity of a polled issue. */
 export const polledDetail = z
   .record(z.string(), z.json())
-  .refine((row) => isTime(String(row.created_at)), "created_at: is not a time")
+  .refine((row) => timeText.safeParse(row.created_at).success, "created_at: is not a time")
   .transform((row): Json => row);
 /** What a poll reads item by item. */
 export const polled = z.unknown();

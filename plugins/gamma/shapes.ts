@@ -1,4 +1,4 @@
-import { isTime } from "@signalbox/sdk";
+import { timeText } from "@signalbox/sdk";
 import { z } from "zod";
 
 /** The members of the platform's responses that are used. Cloud identifies accounts by id, Server by name. */
@@ -64,14 +64,13 @@ export const hooks = z.union([z.array(hook), z.looseObject({ values: z.array(hoo
 export const ignoredBody = z.unknown();
 
 /** Found issues keep all their members, because the poll passes them to `parse` in the shape of a webhook. */
-const time = z.string().refine(isTime, "is not a time");
 export const changedIssue = z.looseObject({
   key: z.string(),
-  fields: z.looseObject({ updated: time, created: time.nullish() }),
+  fields: z.looseObject({ updated: timeText, created: timeText.nullish() }),
   changelog: z.object({ histories: z.unknown() }).nullish(),
 });
-export const history = z.looseObject({ id: z.string(), author: z.unknown(), created: time, items: z.unknown() });
-export const polledComment = comment.extend({ created: time });
+export const history = z.looseObject({ id: z.string(), author: z.unknown(), created: timeText, items: z.unknown() });
+export const polledComment = comment.extend({ created: timeText });
 export const anything = z.unknown();
 export const polledComments = z.object({ comments: z.unknown(), total: z.number().default(0) });
 export const searchPage = z.object({

@@ -1,4 +1,4 @@
-import { isTime } from "@signalbox/sdk";
+import { timeText } from "@signalbox/sdk";
 import { z } from "zod";
 
 export const user = z.looseObject({ id: z.int(), login: z.string() });
@@ -27,9 +27,8 @@ export const comment = z.looseObject({
   updated_at: z.string().nullish(),
 });
 export type Comment = z.output<typeof comment>;
-const time = z.string().refine(isTime, "is not a time");
-const times = { created_at: time, updated_at: time.nullish() };
-export const polledIssue = issue.extend({ ...times, closed_at: time.nullish() });
+const times = { created_at: timeText, updated_at: timeText.nullish() };
+export const polledIssue = issue.extend({ ...times, closed_at: timeText.nullish() });
 /** It names its issue or its pull request. */
 export const polledComment = comment
   .extend(times)

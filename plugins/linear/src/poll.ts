@@ -1,4 +1,4 @@
-import { isTime, type Json, type PollBatch, readableItems, type UnreadableItem, type WebhookPayload } from "@signalbox/sdk";
+import { type Json, type PollBatch, readableItems, timeText, type UnreadableItem, type WebhookPayload } from "@signalbox/sdk";
 import { z } from "zod";
 import { teamOf } from "./address.ts";
 import type { Account } from "./comments.ts";
@@ -21,9 +21,8 @@ const position = z.object({ from: z.string(), head: z.string().nullable(), after
 type Position = z.output<typeof position>;
 const cursorShape = z.object({ v: z.literal(1), issues: position, comments: position });
 
-const time = z.string().refine(isTime, "is not a time");
 const change = z.looseObject({
-  createdAt: time,
+  createdAt: timeText,
   actor: shapes.person.nullish(),
   fromState: z.object({ name: z.string() }).nullish(),
   toState: z.object({ name: z.string() }).nullish(),
@@ -34,13 +33,13 @@ const change = z.looseObject({
   updatedDescription: z.boolean().nullish(),
 });
 const changedIssue = shapes.issue.extend({
-  createdAt: time,
-  updatedAt: time,
+  createdAt: timeText,
+  updatedAt: timeText,
   history: z.object({ nodes: z.unknown() }),
 });
 const newComment = shapes.comment.extend({
-  createdAt: time,
-  updatedAt: time,
+  createdAt: timeText,
+  updatedAt: timeText,
   parent: z.object({ id: z.string() }).nullish(),
   issue: z.object({ id: z.string(), identifier: z.string(), title: z.string(), url: z.string(), team: shapes.team }).nullish(),
   externalUser: z.object({ id: z.string(), name: z.string().nullish() }).nullish(),

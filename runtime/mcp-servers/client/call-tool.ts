@@ -7,8 +7,8 @@ import { type SessionOptions, withSession } from "./session.ts";
 const anyObject = z.looseObject({});
 
 /**
- * Calls a tool and returns its structured content, or else its text; several texts as a list, because they may have several authors
- * and each is cleaned for itself. Images, audio and files are named but not included: a text model cannot use their bytes.
+ * Calls a tool and returns its structured content, or else its text; several texts as a list, because they may have several authors:
+ * each is cleaned separately. Images, audio and files are named but not included: a text model cannot use their bytes.
  * Throws `ServerFault`, also if the answer is marked as an error.
  */
 export async function callMcpTool(
