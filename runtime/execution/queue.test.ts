@@ -60,3 +60,18 @@ test("executions that a claim may start do not wait for the notices of those tha
   storeNotice();
   await queue.stop(3_000);
 });
+
+test("a stop ends its runs in time, counted from when it stopped claiming", { tags: ["postgres"] }, async () => {
+  const { sql } = database();
+  await sql`delete from task_executions`;
+  await insert("5");
+  const queue = await open({ concurrency: 1 });
+  queue.begin();
+  await expect.poll(queue.running).toBe(1);
+  queue.stopClaiming();
+  const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 60_000);
+  const began = Date.now();
+  await queue.stop(65_000);
+  clock.mockRestore();
+  expect(Date.now() - began).toBeLessThan(40_000);
+});

@@ -53,6 +53,7 @@ class ExecutionQueue {
   readonly #windowMs: number;
   readonly #leased: LeasedExecutions;
   readonly #stopping = new AbortController();
+  #stopBegan = 0;
   #claims: Loop | null = null;
   #renewals: Loop | null = null;
   readonly #pace: ClaimPace;
@@ -117,16 +118,17 @@ class ExecutionQueue {
   }
 
   /** Claims nothing more, and lets running executions end after the write in flight. */
-  stopClaiming(reason = new Error("the service is stopping")): void {
+  stopClaiming(): void {
+    const reason = new Error("the service is stopping");
+    this.#stopBegan ||= performance.now();
     this.#stopping.abort(reason);
     this.#leased.stop(reason);
   }
 
-  /** Finishes the writes in flight and queues all other executions again, within `drainMs` even if a service does not respond. */
+  /** Finishes the writes in flight and queues all other executions again: within `drainMs` of `stopClaiming`, or in 3 seconds. */
   async stop(drainMs: number): Promise<void> {
-    const { bus, log } = this.#options;
-    const drainDeadline = AbortSignal.timeout(Math.max(0, drainMs - releaseMs));
     this.stopClaiming();
+    const drainDeadline = AbortSignal.timeout(Math.max(0, Math.round(this.#stopBegan + drainMs - releaseMs - performance.now())));
     const drain = async () => {
       // A claim in flight may still return executions.
       await this.#claims?.stop();
@@ -134,12 +136,10 @@ class ExecutionQueue {
     };
     await abortable(drain(), drainDeadline).catch(() => {});
     this.#leased.interruptAll("the service is stopping");
-    const release = async () => {
-      // Other replicas can take them immediately.
-      if (await this.#leased.release()) await bus.publish("queue");
-    };
+    // Other replicas can take them immediately.
+    const release = async () => (await this.#leased.release()) && (await this.#options.bus.publish("queue"));
     await abortable(release(), AbortSignal.timeout(releaseMs)).catch((error) =>
-      log.warn("failed to release executions; other replicas take them when their leases expire", { error }),
+      this.#options.log.warn("failed to release executions; other replicas take them when their leases expire", { error }),
     );
     await this.#renewals?.stop();
   }
