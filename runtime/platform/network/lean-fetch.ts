@@ -116,7 +116,7 @@ async function bodyOf(
     await body.dump();
     return null;
   }
-  const isPacked = headers["content-encoding"] === "gzip";
+  const isPacked = /^(x-)?gzip$/i.test(String(headers["content-encoding"]));
   if (!isPacked && Number(headers["content-length"]) <= smallBytes) return await body.arrayBuffer();
   const content = isJson(headers["content-type"]) ? await wholeIfSmall(body) : body;
   if (content instanceof ArrayBuffer) return isPacked ? unpack(content, signal) : content;
