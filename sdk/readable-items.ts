@@ -24,8 +24,16 @@ export function readableItems<T>(schema: z.ZodType<T>, list: unknown, what: stri
   });
 }
 
-/** A time that `Date.parse` can read. */
-export const timeText = z.string().refine((text) => timestampAt({ text }, "text") !== null, "is not a time");
+const dayMs = 86_400_000;
+
+/**
+ * A time that `Date.parse` can read, at most a day in the future. A later one would become the position of the next poll, which would
+ * find nothing.
+ */
+export const timeText = z
+  .string()
+  .refine((text) => timestampAt({ text }, "text") !== null, { error: "is not a time", abort: true })
+  .refine((text) => Date.parse(text) < Date.now() + dayMs, "is in the future");
 
 const typeName = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
 

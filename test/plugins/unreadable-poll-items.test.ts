@@ -11,6 +11,7 @@ import linear from "../../plugins/linear/src/plugin.ts";
 const now = new Date().toISOString();
 const since = new Date(Date.now() - 3_600_000).toISOString();
 const never = "soon";
+const future = "9999-12-31T23:59:59.000Z";
 
 type Answer = (path: string, query: URLSearchParams, body: string) => unknown;
 interface Case {
@@ -172,13 +173,14 @@ describe.each(cases)("a poll of $name", ({ name, plugin, project, settings, answ
   };
 
   test("skips items that cannot be read, and names them", async () => {
-    const bad = (item: Case["issue"]) => [null, 3, [], "text", {}, item(8, undefined), item(9, never)];
+    const bad = (item: Case["issue"]) => [null, 3, [], "text", {}, item(7, future), item(8, undefined), item(9, never)];
     const found = await poll([...bad(issue), issue(2, now)], [...bad(comment), comment(5, now)]);
     expect(found.keys).toEqual(keys);
     const skipped = (found.batch.unreadable ?? []).map(({ item }) => item);
     const inBothLists = (end: RegExp) => new Set(skipped.filter((text) => end.test(text))).size;
-    for (const end of [/: null$/, /: number$/, /: array$/, /: string$/, /: object$/, /: \S*8$/, /: \S*9$/])
+    for (const end of [/: null$/, /: number$/, /: array$/, /: string$/, /: object$/, /: \S*7$/, /: \S*8$/, /: \S*9$/])
       expect(inBothLists(end), `${end} in ${skipped.join(", ")}`).toBeGreaterThanOrEqual(2);
+    expect(found.batch.cursor).not.toContain("9999");
     for (const { reason } of found.batch.unreadable ?? []) expect(reason).not.toBe("");
   });
 
