@@ -21,7 +21,11 @@ export const cloudEvent = z
     subject: z.string().optional().describe("The event's issue or pull request, for example alpha:octo/repo#12."),
     time: z.iso.datetime(),
     datacontenttype: z.literal("application/json"),
-    data: z.unknown().describe("The webhook event without its payload, or the execution without its transcript."),
+    data: z
+      .unknown()
+      .describe(
+        "The webhook event without its payload, or the execution without its transcript. A result of more than 100,000 characters is cut, and `result_cut` is true.",
+      ),
   })
   .meta({ id: "CloudEvent" });
 

@@ -1,10 +1,11 @@
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Script } from "../../examples/demo/model.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type Broker, type Sent, startNats, startRabbitmq } from "../harness/brokers.ts";
-import { eventually } from "../harness/wait.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { signature } from "../harness/webhooks.ts";
-import { startWorld, textsOf, type World, webhookSecret } from "../harness/world.ts";
+import { issueOf, plainScript, startWorld, textsOf, type World, webhookSecret } from "../harness/world.ts";
 import { buildPlugin, inParallel } from "./connector-faults.ts";
 
 /** Number of events with kills of the broker and the service, in each direction. More with `CONNECTOR_EVENTS=1000`. */
@@ -26,7 +27,7 @@ for (const { name, need, start } of buses) {
     beforeAll(async () => {
       folder = await buildPlugin(`queue-${name}`);
       broker = await start();
-      world = await startWorld({ tasks: ["summarize"], env: env() });
+      world = await startWorld({ tasks: ["summarize"], env: env(), script });
     }, 120_000);
     afterAll(async () => {
       await world?.[Symbol.asyncDispose]();
@@ -34,6 +35,8 @@ for (const { name, need, start } of buses) {
       rmSync(folder, { recursive: true, force: true });
     });
 
+    const script: Script = (request, at) =>
+      issueOf(request) === `${repo}#5` ? { content: "long ".repeat(1_000_000) } : plainScript(request, at);
     const env = (): Record<string, string> => {
       const settings = Object.entries(broker.config).map(([key, value]) => [
         `PLUGIN_QUEUE_${name.toUpperCase()}__${key.toUpperCase()}`,
@@ -105,6 +108,19 @@ for (const { name, need, start } of buses) {
       const { body } = await world.service.get<{ slug: string; outcome: string }[]>("/api/webhook-events");
       expect(body.map(({ slug, outcome }) => [slug, outcome]).sort()).toEqual([["alpha", "dispatched"]]);
       expect([comments(1), comments(3)]).toEqual([[], []]);
+    });
+
+    test("an answer that the broker would refuse is published as far as it fits", {
+      timeout: 120_000,
+      concurrent: false,
+    }, async () => {
+      for (const number of [5, 6]) {
+        const { body } = await world.service.webhook(issueOpened({ repo, number }));
+        const [execution] = await waitForExecutions(world.service, { event_id: body.event_id });
+        expect(execution?.state).toBe("succeeded");
+        await eventually(async () => (await broker.published()).includes(`${execution?.id}.1.succeeded`), { timeout: 60_000 });
+      }
+      await shows("ok", /no message waits/);
     });
 
     // Only RabbitMQ's streams can be down while their broker is up.
