@@ -96,6 +96,78 @@ test("a waiting execution is posted with what it would write, as text, and with 
   expect(JSON.parse(buttons.elements[0]?.value ?? "")).toEqual({ execution: id, proposals: [proposal] });
 });
 
+describe("a waiting execution with many or long writes", () => {
+  const comment = (number: number, body: string) => ({ id: uuidOf(number), tool: null, target: null, body, state: "proposed" });
+  const uuidOf = (number: number) => `01a207ad-b073-7001-8000-${String(number).padStart(12, "0")}`;
+  const postWith = async (proposals: unknown[]) => {
+    const { server, queue, answers } = await open();
+    answers.proposals = proposals;
+    await queue.publish([event("waiting", 7)]);
+    const [message] = server.messages;
+    const blocks = (message?.blocks ?? []) as unknown as { text?: { text: string }; elements?: Record<string, string>[] }[];
+    const buttons = blocks.flatMap(({ elements = [] }) => elements);
+    const texts = blocks.map(({ text }) => text?.text ?? "");
+    return {
+      text: texts.join(""),
+      buttons,
+      approved: JSON.parse(buttons[0]?.value ?? "null")?.proposals as string[] | undefined,
+    };
+  };
+
+  test("shows all of each write that its button approves, up to its last word", async () => {
+    const long = [1, 2, 3].map((number) =>
+      comment(number, `First word. ${"x".repeat(number === 2 ? 6_000 : 400)} last ${number}`),
+    );
+    const { text, approved } = await postWith(long);
+    for (const number of [1, 2, 3]) expect(text).toContain(`last ${number}`);
+    expect(approved).toEqual([1, 2, 3].map(uuidOf));
+  });
+
+  test("does not approve what it has no room for, and says so", async () => {
+    const many = Array.from({ length: 30 }, (_, at) => comment(at, `Comment ${at}: ${"y".repeat(700)} end ${at}.`));
+    const { text, approved = [] } = await postWith(many);
+    expect(approved.length).toBeGreaterThan(5);
+    expect(approved).toEqual(many.slice(0, approved.length).map(({ id }) => id));
+    expect(many.map((_, at) => at).filter((at) => text.includes(`end ${at}.`))).toEqual(approved.map((_, at) => at));
+    expect(text).toContain(
+      `${30 - approved.length} more writes are not shown here. _Approve_ does not cover the rest: decide in the console.`,
+    );
+  });
+
+  test.each([
+    [
+      "too long",
+      [comment(1, "z".repeat(9_500)), comment(2, "Short")],
+      /^2 writes are not shown here\. They cannot be approved in Slack: decide in the console\.$/,
+    ],
+    ["unreadable", [{ ...comment(1, ""), body: null, parameters: null, unreadable: "It is damaged." }], /^1 write is not shown/],
+  ])("has no button to approve a first write that is %s", async (_, proposals, notice) => {
+    const { text, buttons } = await postWith(proposals);
+    expect(text.slice(text.search(/\d writes? (is|are)/))).toMatch(notice);
+    expect(buttons.map(({ action_id }) => action_id)).toEqual(["signalbox_stop"]);
+  });
+});
+
+test("a message is posted without what Slack refuses or the operator denies, and does not hold up the next one", async () => {
+  const { server, queue, answers } = await open();
+  const wide = "&".repeat(200);
+  const refused = Array.from({ length: 20 }, (_, at) => ({ ...event("succeeded", at + 1), subject: wide }));
+  await queue.publish(refused);
+  answers.fails = new PluginError("failed", "The plugin slack cannot call task-executions.get");
+  await queue.publish([event("waiting", 30), event("failed", 31)]);
+  expect(server.messages.map(({ text }) => text)).toEqual(["20 runs finished", "triage waits for approval", "triage failed"]);
+});
+
+test("every finished execution has its line, however long the lines are together", async () => {
+  const { server, queue } = await open();
+  const long = Array.from({ length: 20 }, (_, at) =>
+    event("succeeded", at + 1, { result_url: `https://tracker.example/${"p".repeat(300)}/${at + 1}` }),
+  );
+  await queue.publish(long);
+  const text = JSON.stringify(server.messages);
+  for (const at of long.keys()) expect(text).toContain(`/${at + 1}|answer>`);
+});
+
 test("nothing that an execution about something private would write, or why it failed, is posted", async () => {
   const { server, queue, answers, calls } = await open();
   answers.proposals = [{ id: proposal, tool: "beta.add_comment", parameters: { body: "Only among us" }, state: "proposed" }];

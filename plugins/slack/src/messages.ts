@@ -1,11 +1,17 @@
 import { type CloudEvent, type Json, sanitizeText, stringAt, truncate, valueAt } from "@signalbox/sdk";
 import type { Config } from "./config.ts";
 
-/** A write that waits for approval. */
+/** A write that waits for approval, with all that it would write. */
 interface Proposal {
   readonly id: string;
   readonly text: string;
 }
+/** The writes that a message shows, each of them whole, and the number of those that it has no room for. */
+interface Proposals {
+  readonly shown: readonly Proposal[];
+  readonly others: number;
+}
+export const noProposals: Proposals = { shown: [], others: 0 };
 export interface Message {
   readonly text: string;
   readonly blocks: readonly Json[];
@@ -56,32 +62,54 @@ export function lineOf(event: CloudEvent, kind: Kind, { console_url }: Config): 
 
 /** Several executions that succeeded or were cancelled, in one message. */
 export function digestOf(lines: readonly string[]): Message {
-  return { text: `${lines.length} runs finished`, blocks: [section(lines.join("\n"))] };
+  return { text: `${lines.length} runs finished`, blocks: joined(lines).map(section) };
 }
 
 /** One execution that needs attention, with what can be done about it. */
-export function messageOf(event: CloudEvent, kind: Kind, config: Config, proposals: readonly Proposal[]): Message {
+export function messageOf(event: CloudEvent, kind: Kind, config: Config, { shown, others }: Proposals): Message {
   const line = lineOf(event, kind, config);
   const reason = [["error"], ["held_reason"]].map((path) => stringAt(event.data, path, 2000)).find((text) => text !== null);
   const detail = isPrivate(event) ? privateNotice : reason;
-  const list = proposals.map(({ text }, at) => `${at + 1}. ${text}`).join("\n");
   return {
     text: `${plain(stringAt(event.data, ["task_id"], 200) ?? "A task", 100)} ${words[kind]}`,
     blocks: [
       section(line),
-      ...(detail ? [quoteBlock(detail)] : []),
-      ...(list ? [quoteBlock(list)] : []),
-      ...buttonsFor(event, kind, proposals),
+      ...(detail ? quoteBlocks(detail) : []),
+      ...shown.flatMap(({ text }, at) => quoteBlocks(`${at + 1}. ${text}`)),
+      ...(others > 0 ? [section(othersNotice(shown.length, others))] : []),
+      ...buttonsFor(event, kind, shown),
     ],
   };
 }
 
-const section = (text: string): Json => ({ type: "section", text: { type: "mrkdwn", text: truncate(text, 3000) } });
+function othersNotice(shown: number, others: number): string {
+  const which = `${others} ${shown > 0 ? "more " : ""}${others === 1 ? "write is" : "writes are"}`;
+  const scope = shown > 0 ? "_Approve_ does not cover the rest" : "They cannot be approved in Slack";
+  return `${which} not shown here. ${scope}: decide in the console.`;
+}
+
+/** Slack refuses longer blocks. */
+const maxBlockLength = 3_000;
+const section = (text: string): Json => ({ type: "section", text: { type: "mrkdwn", text: truncate(text, maxBlockLength) } });
 /** Plain text: nothing in it is a mention, a link or a format. */
-const quoteBlock = (text: string): Json => ({
-  type: "section",
-  text: { type: "plain_text", text: truncate(sanitizeText(text), 2900), emoji: false },
-});
+const quoteBlocks = (text: string): Json[] =>
+  parts(sanitizeText(text)).map((part) => ({ type: "section", text: { type: "plain_text", text: part, emoji: false } }));
+
+/** The lines, as many in one text as a block has room for. */
+function joined(lines: readonly string[]): string[] {
+  const texts: string[] = [];
+  for (const line of lines) {
+    const text = texts.length > 0 ? `${texts.at(-1)}\n${line}` : line;
+    if (text.length > maxBlockLength) texts.push(line);
+    else texts.splice(-1, 1, text);
+  }
+  return texts;
+}
+
+function parts(text: string): string[] {
+  const first = truncate(text, maxBlockLength);
+  return first.length === text.length ? [first] : [first, ...parts(text.slice(first.length))];
+}
 
 const labels = { approve: "Approve", reject: "Reject", release: "Release", stop: "Stop" } as const;
 export type Action = keyof typeof labels;
@@ -107,16 +135,32 @@ function buttonsFor(event: CloudEvent, kind: Kind, proposals: readonly Proposal[
   return [{ type: "actions", block_id: "signalbox_actions", elements }];
 }
 
-/** The waiting proposals of an execution, as `task-executions.get` returns them. At most 20 fit into the value of a button. */
-export function proposalsIn(execution: unknown): Proposal[] {
+/** At most this many ids fit into the value of a button. */
+const maxShown = 20;
+/** Slack refuses a message of more than about 13,000 characters. */
+const maxShownLength = 9_000;
+
+/** The waiting proposals of an execution, as `task-executions.get` returns them: the first ones, as far as a message can show them. */
+export function proposalsIn(execution: unknown): Proposals {
   const all = valueAt(execution, "proposals");
-  if (!Array.isArray(all)) return [];
-  const waiting = all.filter((one) => valueAt(one, "state") === "proposed" && (valueAt(one, "decided_at") ?? null) === null);
-  return waiting.slice(0, 20).flatMap((one) => {
-    const id = stringAt(one, ["id"], 100);
-    const tool = stringAt(one, ["tool"], 200) ?? "comment";
-    const target = stringAt(one, ["target"], 200);
-    const what = stringAt(one, ["body"], 4000) ?? JSON.stringify(valueAt(one, "parameters") ?? {});
-    return id === null ? [] : [{ id, text: `${tool}${target ? ` → ${target}` : ""}: ${plain(what, 300)}` }];
-  });
+  const waiting = (Array.isArray(all) ? all : []).filter(
+    (one) => valueAt(one, "state") === "proposed" && (valueAt(one, "decided_at") ?? null) === null,
+  );
+  const shown: Proposal[] = [];
+  let leftLength = maxShownLength;
+  for (const one of waiting.slice(0, maxShown)) {
+    const proposal = wholeProposal(one);
+    if (proposal === null || proposal.text.length > leftLength) break;
+    leftLength -= proposal.text.length;
+    shown.push(proposal);
+  }
+  return { shown, others: waiting.length - shown.length };
+}
+
+/** `null` if its text or parameters cannot be read. */
+function wholeProposal(one: unknown): Proposal | null {
+  const [id, tool, target, body, parameters] = ["id", "tool", "target", "body", "parameters"].map((name) => valueAt(one, name));
+  const what = typeof body === "string" ? body : parameters && JSON.stringify(parameters);
+  if (typeof id !== "string" || typeof what !== "string") return null;
+  return { id, text: `${tool ?? "comment"}${target ? ` → ${target}` : ""}: ${what.trim()}` };
 }

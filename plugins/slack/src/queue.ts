@@ -1,8 +1,19 @@
-import { type Capabilities, type CloudEvent, type ForwardingQueue, PluginError, valueAt } from "@signalbox/sdk";
+import { type Capabilities, type CloudEvent, type ForwardingQueue, ifCode, PluginError, valueAt } from "@signalbox/sdk";
 import { z } from "zod";
 import type { Slack } from "./client.ts";
 import type { Config } from "./config.ts";
-import { digestOf, executionOf, isPrivate, type Kind, kindOf, lineOf, type Message, messageOf, proposalsIn } from "./messages.ts";
+import {
+  digestOf,
+  executionOf,
+  isPrivate,
+  type Kind,
+  kindOf,
+  lineOf,
+  type Message,
+  messageOf,
+  noProposals,
+  proposalsIn,
+} from "./messages.ts";
 
 /** Event type of our metadata. Other applications do not use it, and only messages with it are read back. */
 const eventType = "signalbox_executions";
@@ -34,6 +45,13 @@ export function channelQueue(slackOf: () => Promise<Slack>, { operations, log }:
     if (postedIds.size > maxKnown) postedIds.clear();
     for (const id of ids) postedIds.add(id);
   };
+  /** `null` if it was deleted, or if the operator has not granted the plugin this operation. */
+  const read = (id: string): Promise<unknown> =>
+    operations.call("task-executions.get", { id }).catch((error) => {
+      if ((error as PluginError).retryable) throw error;
+      log("failed to read the proposals of an execution; its message shows none", { id, error: String(error) });
+      return null;
+    });
   return {
     about: "Posts waiting, held and finished executions to a Slack channel.",
     publish: async (messages) => {
@@ -45,12 +63,18 @@ export function channelQueue(slackOf: () => Promise<Slack>, { operations, log }:
       const slack = await slackOf();
       remember(await idsSince(slack, config.channel, oldestOf(wanted), signal));
       const left = wanted.filter(({ id }) => !postedIds.has(id));
-      for (const { ids, message } of postsOf(left, config, (id) => operations.call("task-executions.get", { id }))) {
+      for (const { ids, message } of postsOf(left, config, read)) {
         if (Date.now() > until)
           throw new PluginError("unavailable", "Slack accepts one message per second; the others are posted next");
         const metadata = { event_type: eventType, event_payload: { ids: ids.join(",") } };
-        const body = { channel: config.channel, ...(await message()), metadata, unfurl_links: false, unfurl_media: false };
-        await slack.write("chat.postMessage", body, messageShape, signal);
+        const { text, blocks } = await message();
+        const post = (content: Partial<Message>) => {
+          const body = { channel: config.channel, ...content, metadata, unfurl_links: false, unfurl_media: false };
+          return slack.write("chat.postMessage", body, messageShape, signal);
+        };
+        const posted = await post({ text, blocks }).catch(ifCode("invalid_input", null));
+        // Slack refuses its blocks. The messages after it must not wait for it.
+        if (posted === null) await post({ text });
         remember(ids);
       }
       log("posted to the channel", { executions: left.length });
@@ -99,7 +123,7 @@ function* postsOf(messages: readonly CloudEvent[], config: Config, read: (id: st
     }
     const message = async () => {
       const execution = kind === "waiting" && !isPrivate(event) ? executionOf(event) : null;
-      return messageOf(event, kind, config, execution === null ? [] : proposalsIn(await read(execution)));
+      return messageOf(event, kind, config, execution === null ? noProposals : proposalsIn(await read(execution)));
     };
     yield { ids: [event.id], message };
   }

@@ -8,6 +8,13 @@ interface Posted extends Data {
   blocks: readonly Data[];
 }
 
+/** https://docs.slack.dev/reference/block-kit/blocks/section-block and https://docs.slack.dev/reference/methods/chat.postMessage */
+function refusalOf(blocks: readonly Data[]): string | null {
+  const lengths = blocks.map(({ text }) => (text as { text?: string } | undefined)?.text?.length ?? 0);
+  if (blocks.length > 50 || lengths.some((length) => length > 3_000)) return "invalid_blocks";
+  return lengths.reduce((sum, length) => sum + length, 0) > 13_200 ? "msg_blocks_too_long" : null;
+}
+
 /** The part of Slack's Web API that the plugin uses, with one channel. */
 export class SlackServer extends FakeServer {
   readonly messages: Posted[] = [];
@@ -25,6 +32,8 @@ export class SlackServer extends FakeServer {
         return { status: 200, body: { ok: true, messages: this.messages.filter(({ ts }) => Number(ts) >= oldest).reverse() } };
       }
       case "/api/chat.postMessage": {
+        const refusal = refusalOf(fields.blocks ?? []);
+        if (refusal) return { status: 200, body: { ok: false, error: refusal } };
         const ts = `${(Date.now() / 1000).toFixed(3)}${String(this.messages.length).padStart(3, "0")}`;
         this.messages.push({ ...fields, ts });
         return { status: 200, body: { ok: true, channel: fields.channel, ts }, wrote: true };
