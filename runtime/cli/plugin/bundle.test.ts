@@ -23,6 +23,7 @@ test.each([
   ["import {z} from 'zod';", "z"],
   ['import { z as z2 } from "zod";', "z2"],
   ['import { z } from "zod/v4";', "z"],
+  ['import { z } from "zod/mini";', "z"],
   ['import z from "zod";', "z"],
   ['import { type ZodType, z, } from "zod"; export type Schema = ZodType;', "z"],
   ['import { object, z as $z } from "zod"; export const schema = object({});', "$z"],

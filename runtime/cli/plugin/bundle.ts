@@ -69,7 +69,7 @@ const ownPackage = (folder: string): Plugin => ({
   },
 });
 
-const importOfZod = /import\s*(?:\{([^{}]*)\}|([\w$]+))\s*from\s*(["']zod(?:\/v4)?["'])/g;
+const importOfZod = /import\s*(?:\{([^{}]*)\}|([\w$]+))\s*from\s*(["']zod(?:\/(?:v4|mini|v4-mini))?["'])/g;
 const memberZ = /^z(?:\s+as\s+([\w$]+))?$/;
 
 /**
@@ -90,13 +90,10 @@ const zodNamespaceImport: Plugin = {
 function namespaceImport(all: string, list: string | undefined, main: string | undefined, from: string): string {
   if (list === undefined) return main === "type" ? all : `import * as ${main} from ${from}`;
   const members = list.split(",").map((member) => member.trim());
-  const names = members.flatMap(
-    (member) =>
-      memberZ
-        .exec(member)
-        ?.slice(1)
-        .map((name) => name ?? "z") ?? [],
-  );
+  const names = members.flatMap((member) => {
+    const found = memberZ.exec(member);
+    return found ? [found[1] ?? "z"] : [];
+  });
   if (names.length === 0) return all;
   const others = members.filter((member) => member !== "" && !memberZ.test(member));
   return [
