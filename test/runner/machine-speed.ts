@@ -24,6 +24,6 @@ function slowness(): number {
  */
 export function atOnce(cores: number): { files: number; tests: number } {
   const slow = slowness();
-  const files = slow < 1.8 ? 5 : slow < 2.3 ? 4 : 3;
+  const files = slow < 2 ? 5 : slow < 2.3 ? 4 : 3;
   return { files: Math.max(files, cores), tests: slow < 1.3 ? 3 : 2 };
 }
