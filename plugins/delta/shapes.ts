@@ -46,8 +46,8 @@ export const createdIssue = z.looseObject({ id: z.string() });
 export const polledIssue = z.looseObject({ id: z.string(), updated_at: timeText, created_at: timeText });
 /** A comment or an activity of a polled issue. */
 export const polledDetail = z
-  .record(z.string(), z.json())
-  .refine((row) => timeText.safeParse(row.created_at).success, "created_at: is not a time")
+  .object({ created_at: timeText })
+  .catchall(z.json())
   .transform((row): Json => row);
 /** What a poll reads item by item. */
 export const polled = z.unknown();

@@ -1,7 +1,7 @@
 import type { FreshDatabase } from "./databases.ts";
 
 // Changes that tests make directly in the database, and queries for facts that no operation shows. All SQL of the black-box tests
-// is here and in databases.ts.
+// is here, in blocked-statements.ts and in databases.ts.
 
 /** Ends every connection to the database, like a restart of the server, and waits until the server has done so. */
 export const endSessions = (database: FreshDatabase): Promise<unknown> =>
