@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ExecutionSeen, eventually } from "../harness/wait.ts";
 import { isSign, keyOf, writtenIn } from "./ledger.ts";
 import type { Crash } from "./replica.ts";
+import type { Sent } from "./sender.ts";
 import type { World } from "./world.ts";
 
 type Execution = ExecutionSeen & { readonly created_at: string; readonly finished_at: string | null };
@@ -71,7 +72,7 @@ export async function audit(world: World, { timeoutSeconds = 60 }: { timeoutSeco
     unanswered: sender.sent.filter(({ receipt, refused }) => !receipt && !refused).map(({ id }) => id),
     refused: sender.sent.filter(({ refused }) => refused).map(({ id, refused }) => `${id}: ${refused}`),
     ...accounts(world, events, executions),
-    ...writes(world, executions),
+    ...writes(world, events, executions),
     stuck: executions.filter(isOpen).map((one) => `${one.id} ${one.state} attempts=${one.attempts} error=${one.error}`),
     failed: failed.filter((one) => !wasKilled(world, one)).map(({ id, error }) => `${id}: ${error}`),
     killed: failed.filter((one) => wasKilled(world, one)).length,
@@ -113,7 +114,7 @@ function accounts({ sender, options }: World, events: readonly EventSeen[], exec
 }
 
 /** Compares the contents of the trackers with the executions. */
-function writes({ trackers, sender, ledger }: World, executions: readonly ExecutionSeen[]) {
+function writes({ trackers, sender, ledger }: World, events: readonly EventSeen[], executions: readonly ExecutionSeen[]) {
   const standing = new Map<string, number>();
   for (const tracker of trackers.list) {
     for (const text of tracker.standing()) {
@@ -125,13 +126,18 @@ function writes({ trackers, sender, ledger }: World, executions: readonly Execut
     .filter(([, count]) => count > 1)
     .map(([key, count]) => `${key} × ${count}, posted at ${ledger.history(key)}`);
   const takenBack = trackers.list.flatMap((tracker) => tracker.takenBack()).map((text) => writtenIn(text)?.key ?? text);
-  const byEvent = new Map(sender.sent.map((sent) => [sent.receipt?.event_id, sent.number]));
+  // Also of deliveries whose response was lost each time: their events are stored, and run.
+  const sentById = new Map(sender.sent.map((sent) => [sent.id, sent]));
+  const byEvent = new Map(events.flatMap(({ id, delivery_id }) => [[id, sentById.get(delivery_id ?? "")] as const]));
   const finals = executions
-    .filter(({ state, event_id, task_id }) => state === "succeeded" && task_id !== "living" && byEvent.has(event_id ?? ""))
-    .map(({ event_id, task_id }) => keyOf(byEvent.get(event_id ?? "") ?? 0, task_id, "final"));
+    .filter(({ state, task_id }) => state === "succeeded" && task_id !== "living")
+    .flatMap(({ event_id, task_id }) => {
+      const sent = byEvent.get(event_id ?? "");
+      return sent ? [keyOf(sent.number, task_id, "final")] : [];
+    });
   const missing = [...finals, ...ledger.confirmed].filter((key) => key !== "" && !standing.has(key));
   const unfinished = trackers.list.flatMap((tracker) => tracker.standing().filter(isSign));
-  const living = livingComments(sender, executions, standing);
+  const living = livingComments(byEvent, executions, standing);
   return {
     doubled: [...doubled, ...living.doubled],
     missing: [...missing, ...living.missing],
@@ -144,14 +150,18 @@ function writes({ trackers, sender, ledger }: World, executions: readonly Execut
  * Of the runs on one issue, one comment shows the last answer: each has replaced the previous one. Instead of an answer, it may
  * show why a later run failed.
  */
-function livingComments(sender: World["sender"], executions: readonly ExecutionSeen[], standing: ReadonlyMap<string, number>) {
-  const eventsOf = (state: string) =>
-    new Set(executions.filter((one) => one.task_id === "living" && one.state === state).map(eventOf));
-  const [ran, failed] = [eventsOf("succeeded"), eventsOf("failed")];
-  const issueOf = ({ source, issue }: (typeof sender.sent)[number]) => `${source} issue ${issue}`;
-  const withFailure = new Set(sender.sent.filter(({ receipt }) => receipt && failed.has(receipt.event_id)).map(issueOf));
-  const ended = sender.sent.filter(({ receipt }) => receipt && ran.has(receipt.event_id));
-  const byIssue = [...Map.groupBy(ended, issueOf)];
+function livingComments(
+  byEvent: ReadonlyMap<string, Sent | undefined>,
+  executions: readonly ExecutionSeen[],
+  standing: ReadonlyMap<string, number>,
+) {
+  const sentOf = (state: string) =>
+    executions
+      .filter((one) => one.task_id === "living" && one.state === state)
+      .flatMap(({ event_id }) => byEvent.get(event_id ?? "") ?? []);
+  const issueOf = ({ source, issue }: Sent) => `${source} issue ${issue}`;
+  const withFailure = new Set(sentOf("failed").map(issueOf));
+  const byIssue = [...Map.groupBy(sentOf("succeeded"), issueOf)];
   const counted = byIssue.map(([issue, sent]) => {
     const keys = sent.map(({ number }) => keyOf(number, "living", "final"));
     const there = keys.filter((key) => standing.has(key));
@@ -166,8 +176,6 @@ function livingComments(sender: World["sender"], executions: readonly ExecutionS
     doubled: counted.filter(({ count }) => count > 1).map(({ what }) => what),
   };
 }
-
-const eventOf = ({ event_id }: ExecutionSeen): string | null => event_id;
 
 /** Maximum wait between two signs of progress, which is longer than the wait before the last retry of an execution. */
 async function waitForEnd(world: World, timeoutMs: number): Promise<void> {
