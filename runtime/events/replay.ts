@@ -1,5 +1,4 @@
 import { fieldProblem, problem } from "@signalbox/schema/problem";
-import type { Json } from "@signalbox/sdk";
 import { findAgent } from "../agents/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { sha256Of } from "../platform/digest.ts";
@@ -11,8 +10,6 @@ import type { Receipt } from "../webhooks/dispatch.ts";
 import type { Receiver } from "../webhooks/receive.ts";
 import type { Origin, ReplayOptions } from "../webhooks/received-webhook.ts";
 import type { KeptEvent } from "./queries.ts";
-
-const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("utf8")) as Json;
 
 /** Refuses a replay with an agent or a task that does not exist, or with a prompt that would write to the tracker. */
 export async function requireReplayable(sql: Queryable, { agent_id, task_id, prompt, dry_run }: ReplayOptions): Promise<void> {
@@ -36,7 +33,7 @@ export async function replayEvent(event: KeptEvent, options: ReplayOptions, rece
   if (!body) throw problem("wrong_state", `${unreadable} Send the webhook again from the platform.`);
   const request = { headers: JSON.parse(event.headers), body };
   const origin: Origin = { kind: "replay", replayOf: event.id, options };
-  return receiver.accept(entry, request, payloadOf(body), { origin, ...(id !== undefined && { id }) });
+  return receiver.accept(entry, request, await receiver.storedPayload(body), { origin, ...(id !== undefined && { id }) });
 }
 
 /** The id of an event's replay in one bulk. It is the same for each request, and its time is that of the bulk's preview. */

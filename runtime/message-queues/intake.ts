@@ -1,7 +1,6 @@
 import { Problem, problem } from "@signalbox/schema/problem";
 import type { ForwardingQueue, IncomingOutcome, IncomingWebhook, Json, Queue } from "@signalbox/sdk";
 import { causeOf } from "../platform/error-text.ts";
-import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
 import type { Log } from "../platform/log.ts";
 import { runInOrder } from "../webhooks/in-order.ts";
 import type { Receiver } from "../webhooks/receive.ts";
@@ -29,14 +28,13 @@ const everyMs = 1_000;
  * feed through its message bus.
  */
 export function startIntake({ queues, receiver, log }: IntakeOptions): QueueWorker {
-  const json = createLargeJson();
   const take = async (queue: Queue | ForwardingQueue, name: string): Promise<RunResult> => {
     if (!queue.receive || !queue.acknowledge) return "done";
     const webhooks = await ofQueue(queue.receive({ limit: atOnce, wait_seconds: waitSeconds }));
     if (webhooks.length === 0) return "more";
     // A failure is a result, so that it does not keep the events after it from being stored.
     const results = await Promise.all(
-      runInOrder(webhooks, (one, inOrder) => accept(one, inOrder, receiver, json).then(storedResult, failed)),
+      runInOrder(webhooks, (one, inOrder) => accept(one, inOrder, receiver).then(storedResult, failed)),
     );
     const outcomes = webhooks.map(({ receipt }, i) => ({ receipt, outcome: results[i]?.outcome ?? "failed" }) as const);
     await ofQueue(queue.acknowledge(outcomes));
@@ -50,11 +48,7 @@ export function startIntake({ queues, receiver, log }: IntakeOptions): QueueWork
   const loops = new Loops(log);
   const failure = (name: string) => `failed to take webhooks from the queue ${name}`;
   const refresh = loopEach(loops, { queues, failure, everyMs, run: take });
-  const stop = async () => {
-    await loops.stop();
-    json.close();
-  };
-  return { refresh, failureOf: (name) => loops.failureOf(name, intakeFailure), stop };
+  return { refresh, failureOf: (name) => loops.failureOf(name, intakeFailure), stop: () => loops.stop() };
 }
 
 interface Result {
@@ -69,7 +63,7 @@ const failed = (error: unknown): Result =>
     : { outcome: "failed", error };
 
 /** The same checks as over HTTP: the path, the signature, the JSON. Throws a problem. */
-async function accept(webhook: IncomingWebhook, inOrder: InOrder, receiver: Receiver, json: LargeJson): Promise<void> {
+async function accept(webhook: IncomingWebhook, inOrder: InOrder, receiver: Receiver): Promise<void> {
   const { webhook: slug, headers, id: messageId } = webhook;
   const body = new TextEncoder().encode(webhook.body);
   const head = { headers, address: () => null };
@@ -78,7 +72,7 @@ async function accept(webhook: IncomingWebhook, inOrder: InOrder, receiver: Rece
     const admitted = await receiver.admit(slug, head);
     entry = admitted.entry;
     const verified = await receiver.verify(entry, { ...head, body });
-    const read = await json.parse(body);
+    const read = await receiver.parseJson(body);
     if (!("value" in read)) throw problem("bad_request", "The message is not valid JSON, or is nested too deep.");
     const request = { ...head, body, signed: admitted.needsProof };
     await receiver.accept(verified, request, read.value as Json, { origin: { kind: "message", messageId }, inOrder });

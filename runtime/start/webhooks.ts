@@ -1,6 +1,7 @@
 import { runCommand } from "../executions/commands.ts";
 import { forgetWrites } from "../own-writes/queries.ts";
 import { createEvaluator } from "../platform/evaluator.ts";
+import { createLargeJson } from "../platform/large-json.ts";
 import { startLoop } from "../platform/loop.ts";
 import { unreadableReports } from "../poll-sources/unreadable.ts";
 import { DeferredWebhooks } from "../webhooks/deferred/defer.ts";
@@ -24,8 +25,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
   const { config, log, database, sql, bus, vault, warn, alarm, shutdown } = core;
   const routing = await openRouting(sql, bus, log);
   shutdown.add(() => routing.close());
-  const evaluator = createEvaluator();
-  shutdown.add(() => evaluator.close());
+  const { evaluator, json } = openReaders(core);
   const rules = await openMappingRules({ sql, bus, log, vault, evaluator, warn, alarm });
   shutdown.add(() => rules.close());
   const wake: DispatcherOptions["wake"] = queue
@@ -53,6 +53,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
   const refusals = createRefusals(sql, log);
   shutdown.add(() => refusals.whenStored());
   const receiver = new Receiver({
+    json,
     accounts,
     standings,
     rules,
@@ -69,6 +70,15 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
   });
   readDeferred(deferred, receiver, manager);
   return { routing, rules, standings, evaluator, receiver, deferred, reportUnreadable: unreadableReports(warn) };
+}
+
+/** The process that evaluates filters, and the thread that parses large bodies. Both start with their first use. */
+function openReaders({ shutdown }: Core) {
+  const evaluator = createEvaluator();
+  shutdown.add(() => evaluator.close());
+  const json = createLargeJson();
+  shutdown.add(() => json.close());
+  return { evaluator, json };
 }
 
 /** Carries out the commands in comments, and looks up what some of them wait for. */

@@ -6,7 +6,6 @@ import { get as health } from "@signalbox/schema/health";
 import { problem } from "@signalbox/schema/problem";
 import { type Config, StartError } from "../platform/config.ts";
 import type { Sql } from "../platform/database/client.ts";
-import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
 import type { Log, Report } from "../platform/log.ts";
 import { clientAddress } from "../platform/network/client-address.ts";
 import type { Exposure } from "../platform/network/exposure.ts";
@@ -85,7 +84,6 @@ export async function serve(serveOptions: ServeOptions) {
   const { config, sql, log, alarm, authenticate, exposure, keyring, ready } = serveOptions;
   const worksOnly = config.SIGNALBOX_ROLE === "worker";
   const budget = new BodyBudget(config.MAX_INFLIGHT_BODY_BYTES);
-  const json = createLargeJson();
   const publicUrl = config.PUBLIC_URL === undefined ? null : new URL(config.PUBLIC_URL);
   const prefix = publicUrl?.pathname.replace(/\/+$/, "") ?? "";
   const trustedProxies = parseNetworks(config.TRUSTED_PROXIES);
@@ -108,7 +106,7 @@ export async function serve(serveOptions: ServeOptions) {
   const app = createApp(options);
   mountMetrics(app, { authenticate, open: config.METRICS_OPEN, refresh: serveOptions.metrics });
   if (worksOnly) app.all("*", (c) => refuse(c, problem("unavailable", onlyWorks)));
-  else mountDoors(app, serveOptions, { ...options, budget, publicUrl, json, trustedProxies });
+  else mountDoors(app, serveOptions, { ...options, budget, publicUrl, trustedProxies });
 
   const { hostname } = exposure;
   const fallback = getRequestListener((request, env) => app.fetch(request, env as object), listenerOptions(alarm)) as NodeHandler;
@@ -152,7 +150,6 @@ export async function serve(serveOptions: ServeOptions) {
   return async () => {
     const closed = drain(5_000);
     stopping.abort(problem("unavailable", "The service is stopping; connect again.", { retryAfter: 1 }));
-    json.close();
     await Promise.all([closed, grpc.close()]);
   };
 }
@@ -177,17 +174,16 @@ function routesOf(operations: readonly BoundOperation[], context: GrpcContext): 
 interface Doors extends HttpOptions {
   readonly budget: BodyBudget;
   readonly publicUrl: URL | null;
-  readonly json: LargeJson;
   readonly trustedProxies: Networks;
 }
 
 /** Everything that is available over HTTP in addition to the operations. */
 function mountDoors(app: OpenAPIHono, { config, receiver, tools, pluginRoutes, sessions }: ServeOptions, options: Doors): void {
-  const { authenticate, budget, publicUrl, json, trustedProxies, log } = options;
+  const { authenticate, budget, publicUrl, trustedProxies, log } = options;
   mountMcp(app, tools, options);
   mountPluginRoutes(app, pluginRoutes, options);
   const limits = { maxBytes: largestOf(config, "MAX_WEBHOOK_BYTES"), maxUncheckedBytes: config.MAX_UNCHECKED_WEBHOOK_BYTES };
-  mountWebhooks(app, receiver, { ...limits, budget, json, trustedProxies });
+  mountWebhooks(app, receiver, { ...limits, budget, trustedProxies });
   mountDocs(app);
   const bodies = { maxBytes: options.maxBodyBytes, budget };
   mountSession(app, { sessions, authenticate, publicUrl, limits: bodies, version, seconds: sessions.seconds });

@@ -1,5 +1,6 @@
 import { problem } from "@signalbox/schema/problem";
 import type { Json, WebhookPayload, WebhookRequest } from "@signalbox/sdk";
+import type { LargeJson } from "../platform/large-json.ts";
 import type { Report } from "../platform/log.ts";
 import type { SentRequest } from "../platform/webhook-auth.ts";
 import { type Connection, type Connections, slugOf } from "../plugins/connections.ts";
@@ -31,6 +32,7 @@ interface ReceiverOptions extends ParseDeps {
   readonly deferred: DeferredWebhooks;
   readonly refusals: Refusals;
   readonly previousSecrets: PreviousSecrets;
+  readonly json: Pick<LargeJson, "parse">;
   /** Whether a copy of a signed body is a duplicate. */
   readonly refusesCopies: boolean;
   /** Writes a warning to the watchdog. */
@@ -42,9 +44,19 @@ const fromWebhook: DeliveryContext = { origin: { kind: "webhook" } };
 /** Receives webhooks, and the events of polls and replays in the same format. */
 export class Receiver {
   readonly #options: ReceiverOptions;
+  /** Parses the JSON of a webhook's body. A large payload is cut to the same limits whether it arrives, was deferred or is replayed. */
+  readonly parseJson: LargeJson["parse"];
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
+    this.parseJson = options.json.parse;
+  }
+
+  /** The payload of a stored webhook, whose body was valid JSON when it arrived. */
+  async storedPayload(body: Uint8Array): Promise<Json> {
+    const read = await this.parseJson(body);
+    if ("fault" in read) throw new Error("a stored webhook is not valid JSON");
+    return read.value as Json;
   }
 
   /**

@@ -175,6 +175,22 @@ test(
 );
 
 test(
+  "one with a text of 9 MiB is parsed in the same way if it waited for its plugin, and if it is replayed",
+  async () => {
+    await quarantinePlugins(service as Service);
+    const deferred = await send("tickets", 60, "x".repeat(9 * 1024 * 1024));
+    expect(deferred.status).toBe(202);
+    expect(await enable()).toEqual([200, 200]);
+    const find = async (id: string) => (await events()).find((event) => event.id === id);
+    const read = await eventually(async () => (await find(deferred.body.event_id)) ?? null, { timeout: 30_000 });
+    expect(read.event_name).toBe("ticket");
+    const replayed = await service?.post<{ event_id: string }>(`/api/webhook-events/${deferred.body.event_id}/replay`);
+    expect((await find(replayed?.body.event_id ?? ""))?.event_name).toBe("ticket");
+  },
+  limit,
+);
+
+test(
   "plugin processes end with a host that is killed, even in an endless loop",
   async () => {
     const children = descendantsOf(service?.pid);

@@ -3,7 +3,6 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { Problem } from "@signalbox/schema/problem";
 import type { Json } from "@signalbox/sdk";
 import type { Context } from "hono";
-import type { LargeJson } from "../../platform/large-json.ts";
 import { clientAddress } from "../../platform/network/client-address.ts";
 import type { Networks } from "../../platform/network/networks.ts";
 import { labelValue, webhookSeconds, webhooks } from "../../platform/telemetry/metrics.ts";
@@ -20,7 +19,6 @@ interface WebhookOptions {
   /** Maximum size of the body of a webhook that needs no secret or signature, in bytes. */
   readonly maxUncheckedBytes: number;
   readonly budget: BodyBudget;
-  readonly json: LargeJson;
   /** Proxies whose `X-Forwarded-For` counts. */
   readonly trustedProxies: Networks;
 }
@@ -77,7 +75,7 @@ async function receive(c: Context, slug: string, head: WebhookHead, receiver: Re
   const verified = await receiver.verify(entry, { ...head, body: sent });
   const body = jsonOfForm(sent, head.headers);
   const request = { ...head, body, sent, signed: needsProof };
-  const payload = bodyValue(await options.json.parse(body), head.headers) as Json;
+  const payload = bodyValue(await receiver.parseJson(body), head.headers) as Json;
   return { entry, receipt: await receiver.accept(verified, request, payload) };
 }
 

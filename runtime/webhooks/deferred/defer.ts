@@ -1,4 +1,3 @@
-import type { Json } from "@signalbox/sdk";
 import { batch } from "../../platform/database/batch.ts";
 import type { Sql } from "../../platform/database/client.ts";
 import { messageOf } from "../../platform/error-text.ts";
@@ -28,7 +27,7 @@ interface Reader {
    * Parses one webhook and stores its event under the row's id. `last`: if parsing fails again, the event is stored as
    * unreadable. Throws `PluginUnavailable`.
    */
-  read(row: DeferredRow, payload: Json, how: { last: boolean; inOrder: InOrder }): Promise<void>;
+  read(row: DeferredRow, how: { last: boolean; inOrder: InOrder }): Promise<void>;
   /** Stores its event as discarded, for this reason. */
   discard(row: DeferredRow, reason: string): Promise<void>;
   /** Whether this replica can call the plugin now. */
@@ -187,10 +186,7 @@ async function readAll(sql: Sql, partition: Partition, reader: Reader, { closed,
 
 /** Parses concurrently. Each event is stored after the previous one, or not at all if that one failed. */
 const readInOrder = (rows: readonly DeferredRow[], { read }: Reader): Promise<void>[] =>
-  runInOrder(rows, async (row, inOrder) => {
-    const payload = JSON.parse(Buffer.from(row.body).toString("utf8")) as Json;
-    await read(row, payload, { last: row.attempts + 1 >= maxAttempts, inOrder });
-  });
+  runInOrder(rows, (row, inOrder) => read(row, { last: row.attempts + 1 >= maxAttempts, inOrder }));
 
 /** A webhook that waited too long becomes a discarded event that says why. It can be replayed. */
 async function expire(sql: Sql, { discard }: Reader, { ttl, alarm }: Pick<DeferredOptions, "ttl" | "alarm">): Promise<void> {

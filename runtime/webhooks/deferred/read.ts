@@ -12,12 +12,13 @@ export function readDeferred(
   plugins: Pick<PluginManager, "runningPlugin" | "onState">,
 ): void {
   deferred.open({
-    read: async (row, payload, { last, inOrder }) => {
+    read: async (row, { last, inOrder }) => {
       const entry = await receiver.entry(row.slug);
       // Its integration may be restored, like a plugin.
       if (!entry) throw new PluginUnavailable(`there is no webhook "${row.slug}"`, false);
       const { origin, ...checked } = readContext(row.context);
       const request = { headers: JSON.parse(row.headers) as Record<string, string>, body: row.body };
+      const payload = await receiver.storedPayload(row.body);
       await receiver.accept(entry, request, payload, { origin, id: row.id, inOrder, deferred: { ...checked, last } });
     },
     discard: ({ headers, ...row }, reason) => receiver.storeUnreadable({ ...row, headers: JSON.parse(headers) }, reason),
