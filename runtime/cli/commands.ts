@@ -31,7 +31,9 @@ export const commands: readonly Command[] = [
     run: async (given, { out, err }, command) => {
       requireNoPositionals(given, command);
       const applied = await (await import("./local.ts")).runMigrate(given.flags.has("create"), err);
-      out(applied === 0 ? "The database is up to date.\n" : `${applied} migrations applied.\n`);
+      out(
+        applied === 0 ? "The database is up to date.\n" : `${applied} ${applied === 1 ? "migration" : "migrations"} applied.\n`,
+      );
       return 0;
     },
   },

@@ -17,7 +17,7 @@ export function storageText({ bytes, tables, retention }: Output<typeof storage>
   });
   const otherTables = tables.length - largestTables.length;
   const lines = retention.map(({ what, setting, days, due }) => {
-    const period = days === 0 ? "kept indefinitely" : `kept for ${days} days`;
+    const period = days === 0 ? "kept indefinitely" : `kept for ${days} ${days === 1 ? "day" : "days"}`;
     const about = `${what}: ${period}${setting ? ` (${setting})` : ""}${due > 0 ? `; ${due}${due >= maxDue ? " or more" : ""} to remove now` : ""}`;
     return wrapText(about, columns, "    ", "  ");
   });

@@ -71,8 +71,10 @@ export function createSecrets(make: MakeCounter, pauseMs = slowMs, matches = mat
 
 const tooManyWaiting = "Too many secrets from this network are waiting to be checked. Send this one again in a second.";
 const queueFull = problem("rate_limited", tooManyWaiting, { retryAfter: 1 });
-const tooMany = (retryAfter: number) =>
-  problem("rate_limited", "Too many wrong secrets were sent for this agent from this address.", { retryAfter });
+const tooMany = (seconds: number) => {
+  const message = `Too many wrong secrets were sent for this agent from this address. Try again in ${Math.ceil(seconds)} s.`;
+  return problem("rate_limited", message, { retryAfter: seconds });
+};
 
 /** One at a time for each name, so that concurrent guesses are counted one after the other. */
 function keyedMutex(): <T>(name: string, work: () => Promise<T>) => Promise<T> {

@@ -60,5 +60,5 @@ async function record(pollSource: ClaimedPollSource, error: unknown, options: Sc
     return options.warn("poll failed", { ...context, error: error.message });
   }
   options.log.error("poll failed unexpectedly", { ...context, error });
-  await refusePoll(pollSource, "Internal error. See the service's log.", options);
+  await refusePoll(pollSource, "Internal error; see the service's log.", options);
 }

@@ -29,7 +29,7 @@ export async function callEndpoint(fetch: Fetch, endpoint: string, input: Parame
       signal,
     });
     const bytes = await readBytes(response, maxBytes);
-    if (bytes === null) throw failure(`answered more than ${maxBytes} bytes`);
+    if (bytes === null) throw failure(`returned more than ${maxBytes} bytes`);
     if (!response.ok)
       throw failure(
         `answered ${response.status}: ${withoutUrlSecrets(utf8.decode(bytes), endpoint).slice(0, 300) || "(no text)"}`,
@@ -52,12 +52,12 @@ function readAnswer(bytes: Uint8Array, type: string): unknown {
   const text = utf8.decode(bytes);
   if (text === "") return null;
   if (!/^application\/([\w.+-]+\+)?json\b/i.test(type)) return text;
-  if (isDeeperThan(maxDepth, bytes)) throw failure(`answered JSON nested more than ${maxDepth} levels deep`);
-  if (hasMoreValuesThan(maxValues, bytes)) throw failure(`answered JSON with more than ${maxValues} members and list items`);
+  if (isDeeperThan(maxDepth, bytes)) throw failure(`returned JSON nested more than ${maxDepth} levels deep`);
+  if (hasMoreValuesThan(maxValues, bytes)) throw failure(`returned JSON with more than ${maxValues} members and list items`);
   try {
     return JSON.parse(text);
   } catch {
-    throw failure("answered with a JSON content type, but its body is not JSON");
+    throw failure("returned a JSON content type, but its body is not JSON");
   }
 }
 

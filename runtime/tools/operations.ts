@@ -25,7 +25,9 @@ export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound
     if (tool?.stored) return tool;
     throw problem(
       "not_found",
-      tool ? `${name} is not stored; POST /api/tools stores another description of it.` : `There is no tool "${name}".`,
+      tool
+        ? `${name} has no stored description: its provider describes it. To store another description, send POST /api/tools.`
+        : `There is no tool "${name}".`,
     );
   };
   const checkEndpoint = async (name: string, endpoint: string | null | undefined) => {

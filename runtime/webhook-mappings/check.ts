@@ -31,10 +31,16 @@ export async function checkMapping(draft: Draft, platforms: ReadonlySet<string>,
 
 function checkEventMapping({ event_type, canonical_trigger, extraction_rules }: Draft): void {
   if (event_type === null)
-    throw fieldProblem("event_type", "is required, or path_pattern with extraction_rules for webhooks of another kind");
+    throw fieldProblem(
+      "event_type",
+      "is required; for webhooks that no plugin parses, set path_pattern and extraction_rules instead",
+    );
   if (canonical_trigger === null) throw fieldProblem("canonical_trigger", "is required with event_type");
   if (extraction_rules !== null)
-    throw fieldProblem("extraction_rules", "belong to a path_pattern; with event_type the source reads the event");
+    throw fieldProblem(
+      "extraction_rules",
+      "cannot be combined with event_type, because the plugin of the source parses the event; set path_pattern instead",
+    );
 }
 
 function checkPathMapping(

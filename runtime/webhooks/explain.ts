@@ -127,7 +127,7 @@ async function entryOf({ source, path }: Input<typeof explain>, { connectionBySl
     throw problem(
       "not_found",
       path === undefined
-        ? `There is no source "${source}". GET /api/integrations and the plugins name those that exist; GET /api/webhook-mappings those with their own paths.`
+        ? `There is no source "${source}": no running plugin provides it, and no webhook mapping with a path_pattern names it (GET /api/webhook-mappings).`
         : `No source or webhook mapping accepts webhooks at ${JSON.stringify(path.slice(0, 100))}.`,
     );
   return { kind: "path", slug, rules: atPath };

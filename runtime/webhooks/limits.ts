@@ -39,5 +39,6 @@ export async function limitVerdicts(sql: Sql, scope: LimitScope, options: LimitO
 function loopReason(hops: number | null, { windowSeconds, hops: limit }: LimitOptions): string {
   if (hops === null) return "loops are not limited";
   if (hops > limit.max) return limit.reason.replace("{hops}", String(hops));
-  return `${hops} events in a row on this issue, this one included, came within ${windowSeconds} s of a write by Signalbox; the limit is ${limit.max}`;
+  const events = hops === 1 ? "this event" : `${hops} events in a row on this issue, this one included,`;
+  return `${events} came within ${windowSeconds} s of a write by Signalbox; the limit is ${limit.max} in a row`;
 }

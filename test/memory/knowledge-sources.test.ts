@@ -89,7 +89,7 @@ describeOnDatabases("knowledge sources", (database) => {
       [{ config: { ...config, base_url: "ftp://x" } }, /^config\.base_url: must be an http or https URL/],
       [{ config: { ...config, base_url: "http://10.0.0.1" } }, /^config\.base_url: 10\.0\.0\.1 is not a public address/],
       [{ config: { ...config, base_url: "http://169.254.169.254/latest" } }, /not a public address/],
-      [{ config: { ...config, base_url: "http://a:b@example.com" } }, /carries a user name or password/],
+      [{ config: { ...config, base_url: "http://a:b@example.com" } }, /contains a user name or password/],
       [{ config: { ...config, space_keys: [] } }, /^config\.space_keys: must name at least one space/],
       [{ config: { ...config, space_key: "DOCS" } }, /^config\.space_key: is not a setting of wiki; its settings are: base_url/],
       [{ config: { ...config, is_cloud: "yes" } }, /^config\.is_cloud: /],

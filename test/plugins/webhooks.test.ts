@@ -220,7 +220,7 @@ test(
     const env = { SIGNALBOX_URL: service.url };
     const doctor = run(runtimeUnderTest(), "runtime/cli/main.ts", { args: ["plugin", "doctor"], env, cwd: service.folder });
     expect((await doctor.ended).code).toBe(1);
-    expect(doctor.logs()).toContain("problem: tickets: 1 webhooks at /webhook/tickets wait for it, the oldest since 20");
+    expect(doctor.logs()).toContain("problem: tickets: 1 webhook waits for it at /webhook/tickets, the oldest since 20");
     // Only now, so that it does not expire before all of them have shown it.
     await service.restart({ DEFERRED_WEBHOOK_TTL: "2" });
     const [event] = await eventually(async () => ((await events()).length > 0 ? events() : null), { timeout: 30_000 });

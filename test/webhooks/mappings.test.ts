@@ -105,7 +105,7 @@ test.each([
   [pull("issues", "$nosuch", "a.b"), "jq_filter: is not valid jq"],
   [{ source: "alpha", jq_filter: ".a", canonical_trigger: "a.b" }, "event_type: is required"],
   [{ source: "alpha", event_type: "issues" }, "canonical_trigger: is required"],
-  [{ ...pull("issues", ".a", "a.b"), extraction_rules: {} }, "extraction_rules: belong to a path_pattern"],
+  [{ ...pull("issues", ".a", "a.b"), extraction_rules: {} }, "extraction_rules: cannot be combined with event_type"],
   [{ ...shape, event_type: "issues" }, "event_type: cannot be combined with path_pattern"],
   [{ ...shape, path_pattern: "/api/agents" }, "path_pattern: must be a path below /webhook/"],
   [{ ...shape, path_pattern: "/webhook/(a+)+" }, "path_pattern: must be segments"],

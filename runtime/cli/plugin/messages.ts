@@ -81,7 +81,8 @@ export const waitingLine = ({
   slug: string;
   count: number;
   oldest_at: string;
-}): string => `${plugin}: ${count} webhooks at /webhook/${slug} wait for it, the oldest since ${oldest_at}`;
+}): string =>
+  `${plugin}: ${count === 1 ? "1 webhook waits" : `${count} webhooks wait`} for it at /webhook/${slug}, the oldest since ${oldest_at}`;
 
 type Layers = readonly { readonly layer: string; readonly active: boolean; readonly reason: string | null }[];
 

@@ -65,7 +65,7 @@ describe("check", () => {
     ["ftp://public.test/", "is not an http or https URL"],
     ["file:///etc/passwd", "is not an http or https URL"],
     ["nonsense", "is not a URL such as"],
-    ["https://user:pass@public.test/", "carries a user name or password"],
+    ["https://user:pass@public.test/", "contains a user name or password"],
   ])("refuses %s", async (url, message) => {
     await expect(guard().check(url)).rejects.toMatchObject({ code: "bad_request", message: expect.stringContaining(message) });
   });

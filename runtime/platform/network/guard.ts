@@ -91,7 +91,7 @@ function parse(text: string): URL {
   if (url.username || url.password)
     throw problem(
       "bad_request",
-      `The address of ${url.host} carries a user name or password; send credentials in their own members.`,
+      `The URL of ${url.host} contains a user name or password; send credentials in their own members.`,
     );
   return url;
 }

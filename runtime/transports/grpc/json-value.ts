@@ -22,7 +22,7 @@ export function fromValue({ kind }: Value): unknown {
         Object.entries(kind.value.fields).map(([key, item]) => [key, Fault.at(key, () => fromValue(item))]),
       );
     default:
-      throw new Fault("is a google.protobuf.Value without a kind; null is null_value");
+      throw new Fault("must set one of the kinds of google.protobuf.Value; for null, set null_value");
   }
 }
 

@@ -40,7 +40,7 @@ export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, 
     const request = await requestOf(c, route, { maxBytes: Math.min(options.maxBodyBytes, maxBytes), budget: options.budget });
     const running = underWay.get(plugin) ?? 0;
     if (running >= maxConcurrent)
-      throw problem("unavailable", `The plugin ${plugin} works on ${running} requests; try again in a moment.`, {
+      throw problem("unavailable", `The plugin ${plugin} is already handling ${running} requests; try again in a moment.`, {
         retryAfter: 1,
       });
     underWay.set(plugin, running + 1);

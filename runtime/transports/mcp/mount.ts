@@ -41,7 +41,10 @@ export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "eligibl
   });
   app.all(path, (c) => {
     c.header("Allow", "POST");
-    return refuse(c, problem("method_not_allowed", `${path} takes POST, not ${c.req.method}: MCP without sessions or streams.`));
+    return refuse(
+      c,
+      problem("method_not_allowed", `${path} accepts only POST, not ${c.req.method}, because it has no sessions or streams.`),
+    );
   });
 }
 

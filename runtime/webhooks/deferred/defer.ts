@@ -204,4 +204,6 @@ async function expire(sql: Sql, { discard }: Reader, { ttl, alarm }: Pick<Deferr
 }
 
 const idsOf = (rows: readonly DeferredRow[]): string[] => rows.map(({ id }) => id);
-const spanOf = (seconds: number): string => (seconds % 86_400 === 0 ? `${seconds / 86_400} days` : `${seconds} seconds`);
+const spanOf = (seconds: number): string =>
+  seconds % 86_400 === 0 ? counted(seconds / 86_400, "day") : counted(seconds, "second");
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

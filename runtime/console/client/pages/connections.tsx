@@ -16,25 +16,25 @@ const platforms = [
   {
     id: "alpha",
     name: "GitHub",
-    variables: "ALPHA_TOKEN, ALPHA_WEBHOOK_SECRET",
+    variables: "ALPHA_TOKEN and ALPHA_WEBHOOK_SECRET",
     token: "a fine-grained token with write permission on issues",
   },
   {
     id: "beta",
     name: "GitLab",
-    variables: "BETA_TOKEN, BETA_WEBHOOK_SECRET",
+    variables: "BETA_TOKEN and BETA_WEBHOOK_SECRET",
     token: "a project access token with the api scope",
   },
   {
     id: "gamma",
     name: "Jira",
-    variables: "GAMMA_URL, GAMMA_EMAIL, GAMMA_API_TOKEN, GAMMA_WEBHOOK_SECRET",
+    variables: "GAMMA_URL, GAMMA_EMAIL, GAMMA_API_TOKEN and GAMMA_WEBHOOK_SECRET",
     token: "an API token for the account",
   },
   {
     id: "delta",
     name: "Plane",
-    variables: "DELTA_API_KEY, DELTA_WORKSPACE_SLUG, DELTA_WEBHOOK_SECRET",
+    variables: "DELTA_API_KEY, DELTA_WORKSPACE_SLUG and DELTA_WEBHOOK_SECRET",
     token: "an API key for the account",
   },
 ] as const;

@@ -22,7 +22,7 @@ export function StorageSettings() {
               {retention.map(({ what, setting, days, due }) => (
                 <tr key={what}>
                   <th scope="row">{what}</th>
-                  <td data-label="After">{days === 0 ? "never" : `${days} days`}</td>
+                  <td data-label="After">{days === 0 ? "never" : `${days} ${days === 1 ? "day" : "days"}`}</td>
                   <td data-label="Set by">{setting ? <code>{setting}</code> : "fixed"}</td>
                   <td class="number" data-label="Due now">
                     {countText(due)}
