@@ -31,7 +31,7 @@ describe("slack's route", () => {
 const id = "01a207ad-b073-7000-96ca-9a70840084ea";
 const proposal = "01a207ad-b073-7001-8000-000000000001";
 
-async function open(approvers = approver) {
+async function open(approvers = approver, settings: object = {}) {
   const server = await new SlackServer().listen();
   onTestFinished(() => server.close());
   const calls: unknown[] = [];
@@ -44,7 +44,10 @@ async function open(approvers = approver) {
     },
   };
   const capabilities = fakeCapabilities({ secret, operations });
-  const { queues, routes } = await setUpPlugin(plugin, { config: { url: server.url, channel, approvers }, capabilities });
+  const { queues, routes } = await setUpPlugin(plugin, {
+    config: { url: server.url, channel, approvers, ...settings },
+    capabilities,
+  });
   const [queue, route] = [queues?.slack, routes?.actions];
   if (!queue || !route) throw new Error("slack has no queue or no route");
   const send = async (body: string) => {
@@ -178,6 +181,16 @@ test("nothing that an execution about something private would write, or why it f
   for (const { blocks } of server.messages) expect(JSON.stringify(blocks)).toContain("The run is private");
   expect(JSON.stringify(server.messages)).not.toContain("signalbox_approve");
   expect(calls).toEqual([]);
+});
+
+test.each([
+  "https://signalbox.example.com/base",
+  "https://signalbox.example.com/base/",
+  "https://signalbox.example.com/base/console",
+])("a message links to the run in the console at %s", async (console_url) => {
+  const { server, queue } = await open(approver, { console_url });
+  await queue.publish([event("failed", 7)]);
+  expect(JSON.stringify(server.messages)).toContain(`<https://signalbox.example.com/base/console/run/${id}|run>`);
 });
 
 test("successful executions share one message; a message whose response was lost is not posted again", async () => {

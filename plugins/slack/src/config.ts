@@ -29,6 +29,6 @@ export const config = z.object({
   console_url: z
     .string()
     .default("")
-    .describe("URL of the console, for links to runs, for example https://signalbox.example.com."),
+    .describe("URL of the console, for links to runs, for example https://signalbox.example.com. Default: no links."),
 });
 export type Config = z.output<typeof config>;

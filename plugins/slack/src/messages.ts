@@ -49,12 +49,15 @@ const privateNotice = "The run is private, so its content is not shown here. See
 
 export const executionOf = ({ data }: CloudEvent): string | null => stringAt(data, ["execution_id"], 100);
 
+/** The URL of the service, whose console is at `/` and at `/console`. */
+const serviceOf = (consoleUrl: string): string => consoleUrl.replace(/(?:\/console)?\/*$/, "");
+
 /** One line about an execution, in mrkdwn. */
 export function lineOf(event: CloudEvent, kind: Kind, { console_url }: Config): string {
   const task = escapeMrkdwn(plain(stringAt(event.data, ["task_id"], 200) ?? "a task", 100));
   const subject = escapeMrkdwn(plain(event.subject ?? "", 200));
   const id = executionOf(event);
-  const link = /^https?:\/\/[^\s<>|]+$/.test(console_url) && id ? ` · <${console_url.replace(/\/+$/, "")}/#/runs/${id}|run>` : "";
+  const link = /^https?:\/\/[^\s<>|]+$/.test(console_url) && id ? ` · <${serviceOf(console_url)}/console/run/${id}|run>` : "";
   const url = stringAt(event.data, ["result_url"], 2000);
   const answer = url && /^https?:\/\/[^\s<>|]+$/.test(url) ? ` · <${url}|answer>` : "";
   return `${signs[kind]} *${task}* ${words[kind]}${subject ? ` on ${subject}` : ""}${answer}${link}`;
