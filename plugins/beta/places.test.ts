@@ -99,6 +99,21 @@ describe("an answer goes where its event was", () => {
       tracker.internal = true;
     });
 
+    test("a note whose issue cannot be read is removed, and is posted again later", async () => {
+      tracker.internal = false;
+      const before = tracker.notes.length;
+      tracker.fault({ kind: "status", status: 503, path: /\/issues\/13$/ });
+      await expect(source.deliver(secret("13"), callContext(connection))).rejects.toMatchObject({
+        code: "unavailable",
+        retryable: true,
+      });
+      expect(tracker.notes).toHaveLength(before);
+      tracker.heal();
+      await source.deliver(secret("13"), callContext(connection));
+      expect(tracker.notes).toHaveLength(before + 1);
+      tracker.internal = true;
+    });
+
     test("nothing is sent to a place that has no internal notes, and no public description is written", async () => {
       const before = tracker.writes();
       for (const post of [secret("$53"), secret(`@${sha}`)])

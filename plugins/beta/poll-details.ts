@@ -72,13 +72,15 @@ function milestones(reading: PollContext, kind: Kind, item: Item, since: number)
 
 type Notes = readonly z.output<typeof shapes.polledNote>[];
 
+/** Empty if the item was deleted meanwhile. */
 async function notesOf(context: PollContext, kind: Kind, item: Item): Promise<Notes> {
   const request = {
     route: "GET /projects/{project}/{kind}/{iid}/notes",
     path: { project: context.project, kind, iid: item.iid },
   };
   const query = { per_page: 100, sort: "desc", order_by: "created_at" };
-  const { data } = await context.client.read({ ...request, query, schema: shapes.detailList, signal: context.signal });
+  const notes = context.client.read({ ...request, query, schema: shapes.detailList, signal: context.signal });
+  const { data } = await notes.catch(ifCode("not_found", { data: [] }));
   return readableItems(shapes.polledNote, data, `notes of ${kind} ${item.iid}`, context.unreadable);
 }
 

@@ -162,6 +162,14 @@ test("a change beside a note is reported too, unless the note explains it", asyn
   expect((await poll(null)).names).toEqual(["Note Hook/create 1", "Note Hook/create 2", "Issue Hook/update 2"]);
 });
 
+test("an item that is deleted between the list and its notes does not stop the poll", async () => {
+  const { poll } = await bench();
+  tracker.add("issues", 1, ago(10 * hour), { updated_at: ago(20 * 60_000), user_notes_count: 1 });
+  tracker.add("issues", 2, ago(20 * 60_000));
+  tracker.fault({ kind: "status", status: 404, path: /\/issues\/1\// });
+  expect((await poll(null)).names).toContain("Issue Hook/open 2");
+});
+
 test("what one poll cannot read is read by the next ones, including notes", async () => {
   const { poll } = await bench();
   for (let count = 1; count <= 400; count++) {

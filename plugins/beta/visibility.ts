@@ -7,11 +7,16 @@ import * as shapes from "./shapes.ts";
 /**
  * Checks that a note that should be internal is internal. For an account below reporter, on an older server, and on snippets
  * and commits, the platform posts a public note without an error. Then removes the note and throws `unsupported`. Every note
- * on a confidential issue is confidential.
+ * on a confidential issue is confidential. If that cannot be read now, also removes the note, and throws the error of the look-up, so
+ * that the host posts the note again later.
  */
 export async function requirePrivate(account: Account, place: Place, note: unknown, remove: () => Promise<void>): Promise<void> {
   if (valueAt(note, "internal") === true || valueAt(note, "confidential") === true) return;
-  if (await isConfidential(account, place).catch(() => false)) return;
+  const isSafe = await isConfidential(account, place).catch(async (error: unknown) => {
+    await remove();
+    throw error;
+  });
+  if (isSafe) return;
   await remove();
   throw new PluginError("unsupported", "GitLab stored the note as public, so it was deleted");
 }
