@@ -105,9 +105,11 @@ export interface PostedComment {
   readonly url: string;
 }
 
-/** Result of one poll. `cursor` is passed unchanged to the next poll. */
+/** Result of one poll. */
 export interface PollBatch {
+  /** Oldest first: the host stores and dispatches them in this order. */
   readonly events: readonly WebhookPayload[];
+  /** Passed unchanged to the next poll, possibly in another process. Stored once all events are. */
   readonly cursor: string;
   /** Items that the poll skipped because they cannot be read. The host reports each of them once. */
   readonly unreadable?: readonly UnreadableItem[];

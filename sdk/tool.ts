@@ -16,6 +16,7 @@ export type ToolDeclaration<I extends z.ZodObject, O extends z.ZodType, Settings
 export interface Tool<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType, Settings = never> {
   /** Description that the model uses to decide whether to call the tool. */
   readonly about: string;
+  /** Category in lists of tools, for example `issue_tracker`. */
   readonly category?: string;
   /** `read` changes nothing. A `write` must be `idempotent` or have `find`; otherwise `tool` and the loader refuse it. */
   readonly effect: ToolEffect;

@@ -17,11 +17,16 @@ export interface OperationsAccess {
 
 /** An issue that was created at a tracker. */
 export interface CreatedIssue {
+  /** Number or key of the issue, as in `Subject.issue`. */
   readonly key: string;
+  /** URL where people read it. */
   readonly url: string;
 }
 
-/** The configured trackers, for use cases. Calls throw a `PluginError` if the tracker rejects the request. */
+/**
+ * The configured trackers, for use cases. `source` is the name of a source, `key` an idempotency key: the same for every retry of a call.
+ * Calls throw a `PluginError` if the tracker rejects the request.
+ */
 export interface TrackersAccess {
   /** Names of the configured sources, in a fixed order. */
   configured(): readonly string[];
@@ -42,6 +47,7 @@ export interface TrackersAccess {
 
 /** An issue to create. */
 export interface NewIssue {
+  /** Project at the platform, as in `Subject.project`. */
   readonly project: string;
   readonly title: string;
   /** Markdown. */
@@ -50,17 +56,26 @@ export interface NewIssue {
 
 /** Input of a setup: the request of `POST /api/use-cases/{use_case}/setup`. */
 export interface UseCaseRequest {
+  /** Id of the agent for the requirements analysis. */
   readonly pm_agent_id?: string | undefined;
+  /** Facts about the project, by name. */
   readonly project_context?: Readonly<Record<string, string>> | undefined;
+  /** Name of the source to use. */
   readonly source?: string | undefined;
+  /** Project at the platform, for the sample issue. */
   readonly project_id?: string | undefined;
 }
 /** Output of a setup. */
 export interface UseCaseResult {
+  /** State of the setup in one word, for example `ready`. */
   readonly status: string;
+  /** The project in Signalbox: its `id`, and its `project_id` at the platform. */
   readonly project: { readonly project_id: string; readonly name: string; readonly id: number };
+  /** Ids of the agents that exist, as the use case requires. */
   readonly agents_verified: readonly string[];
+  /** The sample issue; `null` if none was created. */
   readonly tracker_issue: CreatedIssue | null;
+  /** What the operator does next, one sentence each. */
   readonly next_steps: readonly string[];
 }
 /** Context of one call to a use case. */
@@ -74,9 +89,13 @@ export interface UseCaseContext {
 
 /** A workflow that sets itself up with the operations and trackers of the host. */
 export interface UseCase {
+  /** One sentence that says what the use case does. */
   readonly about: string;
   /** Creates everything that the use case needs. Repeated, it resumes an interrupted setup and returns the existing one. */
   setup(request: UseCaseRequest, call: UseCaseContext): Promise<UseCaseResult>;
-  /** Deletes everything that a complete or interrupted setup created. Repeated, it has no effect. */
+  /**
+   * Deletes everything that a complete or interrupted setup created. Repeated, it has no effect. `status`: `torn_down`, or
+   * `nothing_to_do` without a setup.
+   */
   teardown(call: UseCaseContext): MaybePromise<{ status: string; project_deleted: boolean; issue_closed: boolean }>;
 }
