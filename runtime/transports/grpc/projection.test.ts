@@ -68,7 +68,9 @@ describe("values over the wire", () => {
   test("free JSON refuses what JSON cannot say", () => {
     const { receive } = oneOf({ any: z.unknown() });
     expect(() => receive({ any: { kind: { case: "numberValue", value: Number.NaN } } })).toThrow(Problem);
-    expect(() => receive({ any: { kind: { case: undefined } } })).toThrow(/any: is a google.protobuf.Value without a kind/);
+    expect(() => receive({ any: { kind: { case: undefined } } })).toThrow(
+      /any: must set one of the kinds of google.protobuf.Value/,
+    );
   });
   test("an update clears what clear_fields names, and nothing else", () => {
     const { receive } = oneOf(
