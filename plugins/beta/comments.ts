@@ -90,12 +90,22 @@ function commentBody(body: string, key: string): string {
   return truncate(addMarker(`${note}\n\n${text}`, key), maxCommentLength);
 }
 
-/** Finds the note with the marker of `key`; newest first. */
-export async function findComment(account: Account, place: Place, key: string): Promise<PostedComment | null> {
+/**
+ * Finds the note with the marker of `key`; newest first. A private one that is public is deleted, and throws `unsupported`: when it was
+ * posted, it could not be deleted.
+ */
+export async function findComment(
+  account: Account,
+  place: Place,
+  { key, private: isPrivate }: Omit<NoteText, "body">,
+): Promise<PostedComment | null> {
   if (place.kind === "commits") return (await findAllComments(account, place, key)).at(-1) ?? null;
   for await (const page of pages(account, place, "desc")) {
     const found = page.find((note) => readMarker(note.body) === key);
-    if (found) return postedCommentOf(account.connection, place, found.id);
+    if (!found) continue;
+    const posted = postedCommentOf(account.connection, place, found.id);
+    if (isPrivate) await requirePrivate(account, place, found, () => deleteComment(account, place, posted.id));
+    return posted;
   }
   return null;
 }

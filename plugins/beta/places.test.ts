@@ -114,6 +114,19 @@ describe("an answer goes where its event was", () => {
       tracker.internal = true;
     });
 
+    test("a public note that could not be removed is removed when it is looked for", async () => {
+      tracker.internal = false;
+      const before = tracker.notes.length;
+      const call = callContext(connection);
+      tracker.fault({ kind: "status", status: 503, path: /\/notes\/\d+$/ });
+      await expect(source.deliver(secret("12"), call)).rejects.toMatchObject({ code: "unavailable" });
+      expect(tracker.notes).toHaveLength(before + 1);
+      tracker.heal();
+      await expect(source.find(secret("12"), call)).rejects.toMatchObject({ code: "unsupported" });
+      expect(tracker.notes).toHaveLength(before);
+      tracker.internal = true;
+    });
+
     test("nothing is sent to a place that has no internal notes, and no public description is written", async () => {
       const before = tracker.writes();
       for (const post of [secret("$53"), secret(`@${sha}`)])

@@ -30,7 +30,8 @@ export function betaSource(clientOf: (connection: Settings) => HttpClient): Sour
       if (isPrivate) refusePublicPlace(place);
       return postComment(account(call), place, { body, key: call.key, private: isPrivate });
     },
-    find: async ({ subject, thread }, call) => findComment(account(call), placeOf(subject, thread), call.key),
+    find: async ({ subject, thread, private: isPrivate }, call) =>
+      findComment(account(call), placeOf(subject, thread), { key: call.key, private: isPrivate }),
     findAll: async ({ subject, thread }, call) => findAllComments(account(call), placeOf(subject, thread), call.key),
     retract: async ({ subject, thread }, { id }, call) => deleteComment(account(call), placeOf(subject, thread), id),
     react: async (target, reaction, call) => react(account(call), target, reaction),

@@ -50,7 +50,8 @@ const addComment = (clientOf: ClientOf) =>
       if (call.private) refusePublicPlace(place);
       return postComment(accountOf(clientOf, call), place, { body: input.body, key: call.key, private: call.private });
     },
-    find: async (input, call) => findComment(accountOf(clientOf, call), placeFor(input), call.key),
+    find: async (input, call) =>
+      findComment(accountOf(clientOf, call), placeFor(input), { key: call.key, private: call.private }),
     findAll: async (input, call) => findAllComments(accountOf(clientOf, call), placeFor(input), call.key),
     retract: async (input, { id }, call) => deleteComment(accountOf(clientOf, call), placeFor(input), id),
   });
