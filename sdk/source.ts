@@ -144,7 +144,10 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
   readonly maxCommentLength?: number;
   /** Verifies the sender on the raw bytes, in constant time. */
   verify(request: WebhookRequest, connection: z.output<Settings>): MaybePromise<VerificationResult>;
-  /** Parses an event. It must not throw on an unexpected payload; it names a missing member in `missing_field`. */
+  /**
+   * Parses an event. It must not throw on an unexpected payload; it names a missing member in `missing_field`. The longest lists and the
+   * deepest members of a large payload may be missing.
+   */
   parse(request: WebhookPayload): MaybePromise<SourceEvent>;
   /** Login or id of the account that `connection` posts as; `null` if the platform does not provide it. */
   account(call: CallContext<z.output<Settings>>): Promise<string | null>;
