@@ -29,7 +29,15 @@ export { parseAnswer } from "./parse-answer.ts";
 export { isPlaceholder } from "./placeholders.ts";
 export { plainMarkdown, plainNote, textOfMarkup } from "./plain-markdown.ts";
 export { CONTRACT_VERSION, definePlugin, PLUGIN_BRAND, type Plugin, SDK_VERSION, tool } from "./plugin.ts";
-export type { CloudEvent, ForwardingQueue, IncomingOutcome, IncomingWebhook, Queue, WebhookFeed } from "./queue.ts";
+export type {
+  CloudEvent,
+  ForwardingQueue,
+  IncomingOutcome,
+  IncomingWebhook,
+  Queue,
+  RefusedMessage,
+  WebhookFeed,
+} from "./queue.ts";
 export { readableItems, timeText } from "./readable-items.ts";
 export { rememberLatest } from "./remember-latest.ts";
 export { checkHeaders, encodeForUrl } from "./request-parts.ts";

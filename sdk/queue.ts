@@ -48,6 +48,13 @@ export interface WebhookFeed {
   acknowledge(outcomes: readonly IncomingOutcome[]): Promise<void>;
 }
 
+/** A message that its destination refused for itself, for example because its user may not publish messages of this type. */
+export interface RefusedMessage {
+  /** Id of the message. */
+  readonly id: string;
+  readonly reason: string;
+}
+
 /**
  * A destination, for example a chat, to which the host publishes received events, and executions that ended, wait for approval or
  * are held. Calls throw `PluginError`: `unavailable` if it cannot be reached; the host then publishes the same messages again. A
@@ -56,8 +63,13 @@ export interface WebhookFeed {
 export interface ForwardingQueue extends Partial<WebhookFeed> {
   /** One sentence that says where messages go. */
   readonly about: string;
-  /** Delivers messages durably. Messages whose id is known, even acknowledged ones, are skipped. */
-  publish(messages: readonly CloudEvent[]): Promise<void>;
+  /**
+   * Delivers messages durably. Messages whose id is known, even acknowledged ones, are skipped. Returns the messages that the
+   * destination refuses and that a repetition would not make valid; all others are delivered. If it accepts others, the host sets the
+   * refused ones aside and publishes them again later, so that they do not hold up the messages after them.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: plugin authors write queues that refuse nothing and return nothing
+  publish(messages: readonly CloudEvent[]): Promise<readonly RefusedMessage[] | void>;
 }
 
 /**

@@ -161,6 +161,17 @@ test("a message is posted without what Slack refuses or the operator denies, and
   expect(server.messages.map(({ text }) => text)).toEqual(["20 runs finished", "triage waits for approval", "triage failed"]);
 });
 
+test("a message that Slack refuses whole is named, and does not hold up the next one", async () => {
+  const { server, queue } = await open();
+  server.refused = /waits for approval/;
+  const reason = expect.stringContaining("msg_too_long");
+  expect(await queue.publish([event("waiting", 30), event("failed", 31)])).toEqual([{ id: event("waiting", 30).id, reason }]);
+  expect(server.messages.map(({ text }) => text)).toEqual(["triage failed"]);
+  server.refused = null;
+  expect(await queue.publish([event("waiting", 30), event("failed", 31)])).toEqual([]);
+  expect(server.messages.map(({ text }) => text)).toEqual(["triage failed", "triage waits for approval"]);
+});
+
 test("every finished execution has its line, however long the lines are together", async () => {
   const { server, queue } = await open();
   const long = Array.from({ length: 20 }, (_, at) =>

@@ -52,7 +52,7 @@ test("the database of the service failed, not the queue", async () => {
   }
   const fails = () => Promise.reject(down);
   const sql = Object.assign(fails, { begin: fails }) as unknown as Sql;
-  expect(await failureOf(startRelay({ sql, queues: queue({}), log: noLog }))).toBe(
+  expect(await failureOf(startRelay({ sql, queues: queue({}), log: noLog, warn: () => {} }))).toBe(
     "nothing is published, because Signalbox's own database failed: The database is unavailable (db.example:5432, ECONNREFUSED); its messages wait in the database",
   );
 });

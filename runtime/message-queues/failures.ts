@@ -3,6 +3,8 @@ import { causeOf } from "../platform/error-text.ts";
 
 /** An operation of a plugin's queue failed: the message bus, or the process of the plugin. */
 class QueueFailed extends Error {}
+/** A plugin's queue refuses every message. */
+export class QueueRefuses extends Error {}
 /** A webhook from a queue could not be stored. */
 export class WebhookFailed extends Error {}
 
@@ -20,6 +22,7 @@ const databaseFailed = (error: unknown): string | null => {
 /** Why no messages are published, and where they wait. */
 export function publishFailure(error: unknown): string {
   if (error instanceof QueueFailed) return `publishing failed: ${sentence(error)}; its messages wait in the database`;
+  if (error instanceof QueueRefuses) return `the queue refuses every message: ${sentence(error)}; they wait in the database`;
   return `nothing is published, because ${databaseFailed(error) ?? sentence(error)}; its messages wait in the database`;
 }
 

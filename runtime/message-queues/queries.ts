@@ -1,13 +1,15 @@
 import { firstLockKeys } from "../platform/database/advisory-lock.ts";
-import type { Queryable, Sql } from "../platform/database/client.ts";
+import type { Fragment, Queryable, Sql } from "../platform/database/client.ts";
 import { shownResult } from "../transcripts/stored-steps.ts";
 import { resultOf } from "../transcripts/text-queries.ts";
+
+export type MessageKind = "received" | "succeeded" | "failed" | "cancelled" | "waiting" | "held";
 
 /** A message as a row, before its conversion to a CloudEvent. */
 export interface MessageRow {
   readonly id: string;
   /** `received`, or the state of an execution that ended, waits for approval or is held. */
-  readonly kind: "received" | "succeeded" | "failed" | "cancelled" | "waiting" | "held";
+  readonly kind: MessageKind;
   readonly time: string;
   readonly source: string;
   readonly slug: string;
@@ -23,14 +25,13 @@ const visibilitySeconds = 60;
 /** Start of the scan. */
 const startOf = (sql: Queryable, queue: string) =>
   sql`(select greatest(max(position), now() - make_interval(days => ${keptDays})) from queue_positions where queue = ${queue})`;
-type Fragment = ReturnType<typeof startOf>;
 /** Events since the start. Their ids begin with the time in milliseconds, so the primary key finds the first. */
 const eventsSince = (sql: Queryable, start: Fragment) => sql`e.received_at >= ${start}
   and e.id >= (lpad(to_hex((extract(epoch from ${start} - make_interval(secs => ${visibilitySeconds})) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid`;
 const executionsSince = (sql: Queryable, start: Fragment) =>
   sql`x.finished_at >= ${start} and x.state in ('succeeded', 'failed', 'cancelled')`;
 /** A restarted execution ends again, which is another message. */
-const executionId = (sql: Queryable) => sql`(x.id || '.' || x.attempts || '.' || x.state)`;
+export const executionId = (sql: Queryable) => sql`(x.id || '.' || x.attempts || '.' || x.state)`;
 
 const resultParts = (sql: Queryable) => {
   const { result, packed_result, answer_output, packed_answer } = resultOf(sql, "x");
@@ -50,34 +51,46 @@ const pausedAt = (sql: Queryable) => sql`coalesce(case x.state
   when 'held' then (select max(h.created_at) from execution_history h where h.execution_id = x.id and h.event = 'execution.held')
   else (select max(s.created_at) from execution_steps s where s.execution_id = x.id) end, x.created_at)`;
 
-/**
- * The messages that `queue` has not delivered, oldest first. They are the rows of events and executions themselves, so storing an
- * event needs no additional write, and a rolled-back row is never a message.
- */
-const pendingOf = (sql: Queryable, queue: string, atMost: number | null) => {
-  const start = startOf(sql, queue);
-  const open = (id: Fragment) => sql`not exists (
-    select 1 from queue_takes t where t.queue = ${queue} and t.message_id = ${id} and (t.acked or t.lease_expires_at > now()))`;
-  return sql`
-    (select e.id::text as id, 'received' as kind, e.received_at as time, e.source, e.slug, e.subject,
+/** The rows of events and executions as messages, each where its condition holds. */
+export const messageRows = {
+  received: (sql: Queryable, where: Fragment) => sql`
+    select e.id::text as id, 'received' as kind, e.received_at as time, e.source, e.slug, e.subject,
       json_build_object('event_id', e.id, 'source', e.source, 'slug', e.slug, 'delivery_id', e.delivery_id, 'event_name', e.event_name,
         'action', e.action, 'actor', e.actor, 'subject', e.subject, 'canonical_triggers', e.canonical_triggers, 'outcome', e.outcome,
         'reason', e.reason, 'replay_of', e.replay_of, 'polled', e.polled, 'private', e.private) as data
-    from webhook_events e where ${eventsSince(sql, start)} and ${open(sql`e.id::text`)}
+    from webhook_events e where ${where}`,
+  finished: (sql: Queryable, where: Fragment) => sql`
+    select ${executionId(sql)} as id, x.state as kind, x.finished_at as time, x.source, x.slug, x.subject, ${executionData(sql)} as data
+    from task_executions x where x.state in ('succeeded', 'failed', 'cancelled') and ${where}`,
+  paused: (sql: Queryable, where: Fragment) => sql`
+    select ${executionId(sql)} as id, x.state as kind, ${pausedAt(sql)} as time, x.source, x.slug, x.subject,
+      (${executionData(sql)}::jsonb || jsonb_build_object('held_reason', x.held_reason, 'waiting_for', x.waiting_for))::json as data
+    from task_executions x where x.state in ('waiting', 'held') and ${where}`,
+};
+
+/**
+ * The messages that `queue` has not delivered, oldest first, without those of the kinds in `except`. They are the rows of events and
+ * executions themselves, so storing an event needs no additional write, and a rolled-back row is never a message.
+ */
+const pendingOf = (sql: Queryable, queue: string, atMost: number | null, except: readonly MessageKind[] = []) => {
+  const start = startOf(sql, queue);
+  const open = (id: Fragment) => sql`not exists (
+    select 1 from queue_takes t where t.queue = ${queue} and t.message_id = ${id} and (t.acked or t.lease_expires_at > now()))`;
+  const wanted = (kind: Fragment) => (except.length === 0 ? sql`true` : sql`${kind} <> all(${except as MessageKind[]})`);
+  const { received, finished, paused } = messageRows;
+  return sql`
+    (${received(sql, sql`${eventsSince(sql, start)} and ${open(sql`e.id::text`)} and ${wanted(sql`'received'`)}`)}
     order by e.id limit ${atMost})
     union all
-    (select ${executionId(sql)}, x.state, x.finished_at, x.source, x.slug, x.subject, ${executionData(sql)}
-    from task_executions x where ${executionsSince(sql, start)} and ${open(executionId(sql))}
+    (${finished(sql, sql`x.finished_at >= ${start} and ${open(executionId(sql))} and ${wanted(sql`x.state`)}`)}
     order by x.finished_at, x.id limit ${atMost})
     union all
-    (select ${executionId(sql)}, x.state, ${pausedAt(sql)}, x.source, x.slug, x.subject,
-      (${executionData(sql)}::jsonb || jsonb_build_object('held_reason', x.held_reason, 'waiting_for', x.waiting_for))::json
-    from task_executions x where x.state in ('waiting', 'held') and ${open(executionId(sql))}
+    (${paused(sql, sql`${open(executionId(sql))} and ${wanted(sql`x.state`)}`)}
     order by x.created_at, x.id limit ${atMost})`;
 };
 
 /** A message with the result of its execution, which may be packed. */
-function withResult(row: MessageRow): MessageRow {
+export function withResult(row: MessageRow): MessageRow {
   if (row.kind === "received") return row;
   const { packed_result, packed_answer, ...data } = row.data;
   const bytes = (value: unknown) => (typeof value === "string" ? Buffer.from(value, "base64") : null);
@@ -98,13 +111,19 @@ export async function listPending(
   return { items: items.map(withResult), total: count.total };
 }
 
-/** Leases the oldest pending messages to one consumer; consumers of one queue are serialised. */
-export const takeMessages = (sql: Sql, queue: string, limit: number, leaseSeconds: number): Promise<MessageRow[]> =>
+/** Leases the oldest pending messages to one consumer; consumers of one queue are serialised. `except`: kinds to leave. */
+export const takeMessages = (
+  sql: Sql,
+  queue: string,
+  limit: number,
+  leaseSeconds: number,
+  except: readonly MessageKind[] = [],
+): Promise<MessageRow[]> =>
   sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${firstLockKeys.queue}, hashtext(${queue}))`;
     const rows = await tx<MessageRow[]>`
       with picked as materialized (
-        select * from (${pendingOf(tx, queue, limit)}) m order by time, id limit ${limit}
+        select * from (${pendingOf(tx, queue, limit, except)}) m order by time, id limit ${limit}
       ), leased as (
         insert into queue_takes (queue, message_id, happened_at, lease_expires_at)
         select ${queue}, id, time, now() + make_interval(secs => ${leaseSeconds}) from picked

@@ -54,6 +54,7 @@ beforeEach(async () => {
   await door.sql`delete from webhook_events`;
   await door.sql`delete from queue_takes`;
   await door.sql`delete from queue_positions`;
+  await door.sql`delete from refused_messages`;
 });
 
 /** An event as the dispatcher stores it, with one execution. */
@@ -203,7 +204,7 @@ test("an unavailable queue does not prevent the sweep of others", async () => {
   outside.away = true;
   const expired: string[] = [];
   const queues = new Map([...plugins, ["other", { ...plugin, expire: async (before: string) => void expired.push(before) }]]);
-  const relay = startRelay({ sql: door.sql, queues, log: noLog, relayMs: 3_600_000, sweepMs: 3_600_000 });
+  const relay = startRelay({ sql: door.sql, queues, log: noLog, warn: () => {}, relayMs: 3_600_000, sweepMs: 3_600_000 });
   await expect.poll(() => expired.length).toBe(1);
   await relay.stop();
   outside.away = false;
@@ -213,7 +214,7 @@ test("plugins' queues get every message once, also after they were unavailable",
   outside.got.length = 0;
   outside.away = true;
   const { event: first } = await event(1);
-  const relay = startRelay({ sql: door.sql, queues: plugins, log: noLog, relayMs: 20, sweepMs: 50 });
+  const relay = startRelay({ sql: door.sql, queues: plugins, log: noLog, warn: () => {}, relayMs: 20, sweepMs: 50 });
   await new Promise((done) => setTimeout(done, 100));
   expect(outside.got).toEqual([]);
   outside.away = false;

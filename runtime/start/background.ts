@@ -31,7 +31,7 @@ export function startBackground(core: Core, plugins: Plugins, memory: Memory, { 
     onChunksAdded: memory.onChunksStored,
     everyMinutes: config.KNOWLEDGE_SYNC_MINUTES,
   });
-  const relay = startRelay({ sql, queues: host.queues, log });
+  const relay = startRelay({ sql, queues: host.queues, log, warn });
   const intake = startIntake({ queues: host.queues, receiver, log });
   changed.push(relay.refresh, intake.refresh);
   const retention = startRetention({ sql, log, days: config, embedded: database.kind === "embedded" });

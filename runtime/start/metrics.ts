@@ -1,3 +1,4 @@
+import { refusedSummaries } from "../message-queues/refused-queries.ts";
 import {
   connections,
   connectionWaiters,
@@ -5,6 +6,7 @@ import {
   measureProcess,
   oldestQueued,
   pluginUp,
+  refusedMessages,
   runningExecutions,
   showChecks,
   tableBytes,
@@ -30,6 +32,9 @@ export function openMetrics({ sql, database, log }: Core, { manager }: Plugins, 
     for (const state of ["queued", "held", "running", "waiting"])
       executions.set({ state }, states.find((one) => one.state === state)?.count ?? 0);
     oldestQueued.set(oldest ?? 0);
+    const refused = await refusedSummaries(sql);
+    refusedMessages.reset();
+    for (const { queue, count } of refused) refusedMessages.set({ queue }, count);
     if (performance.now() - sizesAt < sizesMs) return;
     for (const { name, bytes } of await tableSizes(sql)) tableBytes.set({ table: name }, bytes);
     sizesAt = performance.now();

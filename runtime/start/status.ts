@@ -108,7 +108,7 @@ function probesOf({ core, requiredParts, network, resources, plugins, background
     agentSecretsProbe(sql),
     ...(database.kind === "embedded" ? [diskProbe(resolve(config.DATA_DIR))] : []),
     ...(background
-      ? [retentionProbe(background.retention.last), queuesProbe(plugins.host.queues, background.queueFailures)]
+      ? [retentionProbe(background.retention.last), queuesProbe(sql, plugins.host.queues, background.queueFailures)]
       : []),
   ];
 }

@@ -1,5 +1,6 @@
 import { statfs } from "node:fs/promises";
 import type { Part } from "../health/operations.ts";
+import { type RefusedSummary, refusedSummaries } from "../message-queues/refused-queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { StorageFailure } from "../platform/database/storage-failure.ts";
 import { causeOf } from "../platform/error-text.ts";
@@ -132,17 +133,29 @@ export const pluginProbe = (manager: Pick<PluginManager, "all" | "refused">): Pr
   ],
 });
 
-/** The message queues of plugins, as this replica last used them. */
-export const queuesProbe = (queues: ReadonlyMap<string, unknown>, failuresOf: (name: string) => string[]): Probe => ({
+/** The message queues of plugins, as this replica last used them, and the messages that they refused. */
+export const queuesProbe = (sql: Sql, queues: ReadonlyMap<string, unknown>, failuresOf: (name: string) => string[]): Probe => ({
   name: "queues",
   everyMs: 2_000,
-  run: async () =>
-    [...queues.keys()].map((queue): Finding => {
-      const [name, failures] = [`queue:${queue}`, failuresOf(queue)];
-      if (failures.length === 0) return { name, state: "ok", message: "no message waits because of an error" };
-      return { name, state: "failed", message: failures.join(". Also, ") };
-    }),
+  run: async () => {
+    if (queues.size === 0) return [];
+    // Without the database, the failures of the queues say so.
+    const summaries = await refusedSummaries(sql).catch((): RefusedSummary[] => []);
+    const refused = new Map(summaries.map((summary) => [summary.queue, summary]));
+    return [...queues.keys()].map((queue): Finding => {
+      const [name, failures, summary] = [`queue:${queue}`, failuresOf(queue), refused.get(queue)];
+      const aside = summary === undefined ? [] : [refusedText(summary)];
+      if (failures.length > 0) return { name, state: "failed", message: [...failures, ...aside].join(". Also, ") };
+      if (summary === undefined) return { name, state: "ok", message: "no message waits because of an error" };
+      return { name, state: "degraded", message: aside.join(), next_try_at: summary.next_try_at };
+    });
+  },
 });
+
+const refusedText = ({ count, reason }: RefusedSummary): string => {
+  const [messages, are] = count === 1 ? ["1 message", "is"] : [`${count} messages`, "are"];
+  return `the queue refused ${messages}, which ${are} published again later: ${reason.replace(/\.$/, "")}`;
+};
 
 /** Free disk space for the embedded database. */
 export const diskProbe = (folder: string): Probe => ({

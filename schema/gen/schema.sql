@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 652cc43594ae1642
+-- Made from 2e14aabdcbcbc4e2
 
 create extension if not exists vector;
 
@@ -1281,6 +1281,17 @@ create table refused_deliveries (
   constraint refused_deliveries_pkey PRIMARY KEY (id)
 );
 CREATE INDEX refused_deliveries_source ON refused_deliveries USING btree (source, id);
+
+create table refused_messages (
+  queue text not null,
+  message_id text not null,
+  happened_at timestamp(3) with time zone not null,
+  reason text not null,
+  refusals integer default 1 not null,
+  next_try_at timestamp(3) with time zone not null,
+  constraint refused_messages_pkey PRIMARY KEY (queue, message_id)
+);
+CREATE INDEX refused_messages_next_try ON refused_messages USING btree (queue, next_try_at);
 
 create table replicas (
   id uuid not null,

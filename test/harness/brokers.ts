@@ -25,6 +25,8 @@ export interface Broker {
   waiting(): Promise<number>;
   /** Stops only the stream, as RabbitMQ can leave it after a kill. Returns a function that starts it. */
   stopStream?(): () => void;
+  /** Refuses messages of a type that the plugin publishes from now on, for example `event.received`; `null`: none. */
+  refuse(type: string | null): void;
   /** kill -9. */
   kill(): Promise<void>;
   /** Starts it again on its port, with its stored messages. */

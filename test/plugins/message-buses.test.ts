@@ -123,6 +123,24 @@ for (const { name, need, start } of buses) {
       await shows("ok", /no message waits/);
     });
 
+    test("messages that the broker refuses do not hold up the others, and are published once it accepts them", {
+      timeout: 300_000,
+      concurrent: false,
+    }, async () => {
+      broker.refuse("event.received");
+      const { body } = await world.service.webhook(issueOpened({ repo, number: 7 }));
+      const [execution] = await waitForExecutions(world.service, { event_id: body.event_id });
+      const isPublished = async (id: string) => (await broker.published()).includes(id);
+      await eventually(() => isPublished(`${execution?.id}.1.succeeded`), { timeout: 90_000 });
+      await shows("degraded", /^the queue refused 1 message, which is published again later: .*event\.received/);
+      expect(await isPublished(body.event_id)).toBe(false);
+      broker.refuse(null);
+      await eventually(() => isPublished(body.event_id), { timeout: 120_000, interval: 500 });
+      await shows("ok", /no message waits/);
+      const published = await broker.published();
+      expect(new Set(published).size).toBe(published.length);
+    });
+
     // Only RabbitMQ's streams can be down while their broker is up.
     if (name === "amqp")
       test("the status names a stream that is down and the remedy, until it is back", {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { AMQPChannel } from "@cloudamqp/amqp-client/amqp-channel";
 import type { AMQPMessage } from "@cloudamqp/amqp-client/amqp-message";
-import { type CloudEvent, type ForwardingQueue, PluginError } from "@signalbox/sdk";
+import { type CloudEvent, type ForwardingQueue, PluginError, type RefusedMessage } from "@signalbox/sdk";
 import { cacheOn, unavailableError } from "./cache.ts";
 import type { Connect, HostClient } from "./client.ts";
 import type { Config } from "./config.ts";
@@ -30,24 +30,43 @@ export function openPublisher(connect: Connect, config: Config): Pick<Forwarding
   );
   return {
     publish: async (messages) => {
-      if (messages.length === 0) return;
-      const on = await publishing.get();
-      const late = setTimeout(
-        () => on.client.end(new Error(`the broker confirmed no message within ${confirmMs} ms`)),
-        confirmMs,
-      );
-      try {
-        await publishNew(messages, on, config);
-      } catch (error) {
-        // What was confirmed is not known: the next connection reads it.
-        on.client.end();
-        throw unavailableError(error);
-      } finally {
-        clearTimeout(late);
+      const refused: RefusedMessage[] = [];
+      for (let left = messages; left.length > 0; ) {
+        const error = await publishOn(await publishing.get(), left, config);
+        if (error === null) break;
+        const isRefused = refusalOf(error);
+        const refusedNow = isRefused === null ? [] : left.filter(isRefused);
+        if (refusedNow.length === 0) throw unavailableError(error);
+        // The broker has closed the channel, also for the others. They follow on the next connection.
+        refused.push(...refusedNow.map(({ id }) => ({ id, reason: `RabbitMQ: ${error.message}` })));
+        left = left.filter((one) => !refusedNow.includes(one));
       }
+      return refused;
     },
     close: publishing.close,
   };
+}
+
+/** Returns the error if it fails. The connection is then closed, because what was confirmed is not known: the next one reads it. */
+async function publishOn(on: Publishing, messages: readonly CloudEvent[], config: Config): Promise<Error | null> {
+  const late = setTimeout(() => on.client.end(new Error(`the broker confirmed no message within ${confirmMs} ms`)), confirmMs);
+  try {
+    await publishNew(messages, on, config);
+    return null;
+  } catch (error) {
+    on.client.end();
+    return error as Error;
+  } finally {
+    clearTimeout(late);
+  }
+}
+
+/** Which messages the broker refuses themselves: those of a routing key, or those that are too long. `null` for all other errors. */
+function refusalOf({ message }: Error): ((one: CloudEvent) => boolean) | null {
+  const topic = /ACCESS_REFUSED.* access to topic '([^']*)'/.exec(message)?.[1];
+  if (topic !== undefined) return (one) => routingKeyOf(one) === topic;
+  const size = /message size (\d+) is larger than/.exec(message)?.[1];
+  return size === undefined ? null : (one) => Buffer.byteLength(JSON.stringify(one)) >= Number(size);
 }
 
 /**
@@ -84,9 +103,7 @@ async function publishNew(messages: readonly CloudEvent[], publishing: Publishin
   await readToEnd(publishing, stream);
   const fresh = messages.filter(({ id }) => !knownIds.has(id));
   await Promise.all(
-    fresh.map((one) =>
-      channel.basicPublish(exchange, one.type.replace(/^dev\.signalbox\./, ""), JSON.stringify(one), propertiesOf(one)),
-    ),
+    fresh.map((one) => channel.basicPublish(exchange, routingKeyOf(one), JSON.stringify(one), propertiesOf(one))),
   );
   for (const { id } of fresh) knownIds.add(id);
 }
@@ -99,6 +116,8 @@ async function readToEnd({ client, channel, knownIds }: Publishing, stream: stri
   await Promise.race([read, client.ended]);
   if (client.closed) throw new Error("the connection was lost");
 }
+
+const routingKeyOf = ({ type }: CloudEvent): string => type.replace(/^dev\.signalbox\./, "");
 
 const propertiesOf = ({ id, type, time }: CloudEvent) => ({
   messageId: id,

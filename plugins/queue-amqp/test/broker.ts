@@ -85,6 +85,8 @@ export async function startBroker(options: { command?: string; ports?: readonly 
      * connections. Returns a function that starts it.
      */
     stopStream: () => stopStream(env),
+    /** Refuses messages with a routing key from now on, for example `event.received`, and closes all connections; `null`: none. */
+    refuse: (routingKey: string | null) => refuse(env, routingKey),
     /** Starts it again on its ports, with what it kept. */
     start: restart,
     close: async () => {
@@ -167,10 +169,22 @@ async function startServer(command: string, env: Environment): Promise<() => Pro
   };
 }
 
+/** A channel remembers what its user may do. */
+const closeAll = `[rabbit_networking:close_connection(One, "") || One <- rabbit_networking:connections()]`;
+
+function refuse(env: Environment, routingKey: string | null): void {
+  const [user, host, by] = [`<<"guest">>`, `<<"/">>`, `<<"test">>`];
+  const allowed = `<<"signalbox">>, <<"^(?!${routingKey}$)">>, <<".*">>`;
+  const change =
+    routingKey === null
+      ? `clear_topic_permissions(${user}, ${host}, ${by})`
+      : `set_topic_permissions(${user}, ${host}, ${allowed}, ${by})`;
+  evaluate(env, `rabbit_auth_backend_internal:${change}, ${closeAll}`);
+}
+
 function stopStream(env: Environment): () => void {
   const stream = `rabbit_misc:r(<<"/">>, queue, <<"${published}">>)`;
-  const close = `[rabbit_networking:close_connection(One, "") || One <- rabbit_networking:connections()]`;
-  evaluate(env, `mnesia:dirty_delete(rabbit_queue, ${stream}), ${close}`);
+  evaluate(env, `mnesia:dirty_delete(rabbit_queue, ${stream}), ${closeAll}`);
   return () =>
     evaluate(env, `[mnesia:dirty_write(rabbit_queue, One) || One <- mnesia:dirty_read(rabbit_durable_queue, ${stream})]`);
 }

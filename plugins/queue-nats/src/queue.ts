@@ -1,5 +1,5 @@
-import { AckPolicy, type JsMsg, jetstream, jetstreamManager } from "@nats-io/jetstream";
-import { headers, type NatsConnection, nanos } from "@nats-io/nats-core/internal";
+import { AckPolicy, JetStreamApiError, type JsMsg, jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { errors, headers, type NatsConnection, nanos } from "@nats-io/nats-core/internal";
 import {
   type Capabilities,
   type CloudEvent,
@@ -9,6 +9,7 @@ import {
   type IncomingWebhook,
   maxIncomingBytes,
   PluginError,
+  type RefusedMessage,
 } from "@signalbox/sdk";
 import type { Config } from "./config.ts";
 import type { Connection } from "./connection.ts";
@@ -68,11 +69,22 @@ export function natsQueue(connection: Connection, { log }: Pick<Capabilities, "l
     publish: (messages) =>
       reachable(async () => {
         const js = await publisher();
-        await Promise.all(
-          messages.map((one) =>
+        const results = await Promise.allSettled(
+          messages.map(async (one) =>
             js.publish(subjectOf(one, config), JSON.stringify(one), { msgID: one.id, headers: structuredHeaders() }),
           ),
         );
+        const refused: RefusedMessage[] = [];
+        for (const [at, result] of results.entries()) {
+          const one = messages[at];
+          if (result.status === "fulfilled" || !one) continue;
+          const reason = refusalOf(result.reason, subjectOf(one, config));
+          if (reason === null) throw result.reason;
+          refused.push({ id: one.id, reason });
+        }
+        // The stream may have been deleted: the next call looks for it.
+        if (refused.length > 0) ready = null;
+        return refused;
       }),
     receive: (wanted) =>
       reachable(async () => {
@@ -96,6 +108,19 @@ function answer(message: JsMsg, outcome: IncomingOutcome["outcome"]): void {
   if (outcome === "stored") message.ack();
   else if (outcome === "refused") message.term();
   else message.nak(retryMs);
+}
+
+/** Why the server refuses a message itself; `null` for all other errors, for example while the server cannot be reached. */
+function refusalOf(error: unknown, subject: string): string | null {
+  for (const one of [error, (error as Error).cause]) {
+    if (one instanceof errors.PermissionViolationError && one.operation === "publish")
+      return `NATS does not permit this user to publish to ${subject}`;
+    if (one instanceof errors.RequestError && one.isNoResponders()) return `NATS has no stream for the subject ${subject}`;
+    // The message is longer than the server accepts.
+    if (one instanceof errors.InvalidArgumentError) return `NATS: ${one.message}`;
+    if (one instanceof JetStreamApiError && one.status >= 400 && one.status < 500) return `NATS: ${one.message} (${subject})`;
+  }
+  return null;
 }
 
 /** The content mode of CloudEvents in which the message is the whole event. */

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type JsMsg, jetstream, jetstreamManager } from "@nats-io/jetstream";
@@ -30,12 +30,15 @@ export async function startBroker({
   account,
 }: Options = {}) {
   const port = given ?? ((await freePorts(1))[0] as number);
-  const login = account ? ["--user", account.user, "--pass", account.password] : [];
   const folder = mkdtempSync(join(tmpdir(), "signalbox-nats-"));
-  let kill = async () => {};
+  const file = join(folder, "nats.conf");
+  const permit = (denied: string | null) => writeFileSync(file, settingsOf(folder, account, denied));
+  permit(null);
+  let server: Server | null = null;
   const start = async () => {
-    kill = await startServer(command, ["-a", "127.0.0.1", "-p", String(port), "-js", "-sd", folder, ...login]);
+    server = await startServer(command, ["-c", file, "-a", "127.0.0.1", "-p", String(port)]);
   };
+  const kill = async () => server?.kill();
   const withConnection = async <T>(run: (nats: NatsConnection) => Promise<T>): Promise<T> => {
     const nats = await connect({ servers: `127.0.0.1:${port}`, ...(account && { user: account.user, pass: account.password }) });
     try {
@@ -73,8 +76,13 @@ export async function startBroker({
         const { num_pending, num_ack_pending } = await consumers.info(incoming, consumer);
         return num_pending + num_ack_pending;
       }),
+    /** Refuses messages of a type that the account publishes from now on, for example `event.received`; `null`: none. */
+    refuse: (type: string | null) => {
+      permit(type === null ? null : `${published}.${type}`);
+      server?.reload();
+    },
     /** kill -9. */
-    kill: () => kill(),
+    kill,
     /** Starts it again on its port, with what it kept. */
     start,
     close: async () => {
@@ -84,14 +92,24 @@ export async function startBroker({
   };
 }
 
+/** The server's configuration: who may connect, and the subject to which this account may not publish. */
+function settingsOf(folder: string, account: Options["account"], denied: string | null): string {
+  const permissions = denied === null ? {} : { permissions: { publish: { deny: [denied] } } };
+  const users = account && [{ ...account, ...permissions }];
+  return JSON.stringify({ jetstream: { store_dir: folder }, ...(users && { authorization: { users } }) });
+}
+
+interface Server {
+  kill(): Promise<void>;
+  /** Makes it read its configuration again. */
+  reload(): void;
+}
+
 /** A server that is not ready after this is killed, milliseconds. */
 const startMs = 60_000;
 
-/**
- * Starts the server and waits until it is ready. Returns a function that kills it. Throws the server's output if it exits
- * first.
- */
-async function startServer(command: string, args: readonly string[]): Promise<() => Promise<void>> {
+/** Starts the server and waits until it is ready. Throws the server's output if it exits first. */
+async function startServer(command: string, args: readonly string[]): Promise<Server> {
   const server = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"] });
   const ended = once(server, "close");
   const signal = () => void server.kill("SIGKILL");
@@ -111,7 +129,7 @@ async function startServer(command: string, args: readonly string[]): Promise<()
       if (/Server is ready/.test(written)) done();
     });
   }).finally(() => clearTimeout(timer));
-  return kill;
+  return { kill, reload: () => void server.kill("SIGHUP") };
 }
 
 async function readAll(nats: NatsConnection): Promise<string[]> {

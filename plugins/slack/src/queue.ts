@@ -1,4 +1,12 @@
-import { type Capabilities, type CloudEvent, type ForwardingQueue, ifCode, PluginError, valueAt } from "@signalbox/sdk";
+import {
+  type Capabilities,
+  type CloudEvent,
+  type ForwardingQueue,
+  ifCode,
+  PluginError,
+  type RefusedMessage,
+  valueAt,
+} from "@signalbox/sdk";
 import { z } from "zod";
 import type { Slack } from "./client.ts";
 import type { Config } from "./config.ts";
@@ -62,6 +70,7 @@ export function channelQueue(slackOf: () => Promise<Slack>, { operations, log }:
       const signal = AbortSignal.timeout(maxWaitMs + 5_000);
       const slack = await slackOf();
       remember(await idsSince(slack, config.channel, oldestOf(wanted), signal));
+      const refused: RefusedMessage[] = [];
       const left = wanted.filter(({ id }) => !postedIds.has(id));
       for (const { ids, message } of postsOf(left, config, read)) {
         if (Date.now() > until)
@@ -73,13 +82,21 @@ export function channelQueue(slackOf: () => Promise<Slack>, { operations, log }:
           return slack.write("chat.postMessage", body, messageShape, signal);
         };
         const posted = await post({ text, blocks }).catch(ifCode("invalid_input", null));
-        // Slack refuses its blocks. The messages after it must not wait for it.
-        if (posted === null) await post({ text });
-        remember(ids);
+        // Slack refuses its blocks.
+        const refusal = posted === null ? await post({ text }).then(() => null, refusalOf) : null;
+        if (refusal === null) remember(ids);
+        else refused.push(...ids.map((id) => ({ id, reason: refusal })));
       }
-      log("posted to the channel", { executions: left.length });
+      log("posted to the channel", { executions: left.length - refused.length });
+      return refused;
     },
   };
+}
+
+/** Why Slack refuses a message, also without its blocks. */
+function refusalOf(error: PluginError): string {
+  if (error.code !== "invalid_input") throw error;
+  return error.message;
 }
 
 const isWanted = (message: CloudEvent, { notify }: Config): boolean => {

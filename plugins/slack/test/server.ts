@@ -18,6 +18,8 @@ function refusalOf(blocks: readonly Data[]): string | null {
 /** The part of Slack's Web API that the plugin uses, with one channel. */
 export class SlackServer extends FakeServer {
   readonly messages: Posted[] = [];
+  /** Texts of messages that it refuses. */
+  refused: RegExp | null = null;
   readonly ephemeral: Data[] = [];
 
   protected override readsOnly({ path }: RecordedRequest): boolean {
@@ -32,7 +34,7 @@ export class SlackServer extends FakeServer {
         return { status: 200, body: { ok: true, messages: this.messages.filter(({ ts }) => Number(ts) >= oldest).reverse() } };
       }
       case "/api/chat.postMessage": {
-        const refusal = refusalOf(fields.blocks ?? []);
+        const refusal = this.refused?.test(String(fields.text)) ? "msg_too_long" : refusalOf(fields.blocks ?? []);
         if (refusal) return { status: 200, body: { ok: false, error: refusal } };
         const ts = `${(Date.now() / 1000).toFixed(3)}${String(this.messages.length).padStart(3, "0")}`;
         this.messages.push({ ...fields, ts });

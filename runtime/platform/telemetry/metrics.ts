@@ -80,6 +80,12 @@ export const oldestQueued = new Gauge({
   help: "Age of the oldest queued execution that is due and not paused.",
   registers,
 });
+export const refusedMessages = new Gauge({
+  name: "signalbox_refused_messages",
+  help: "Messages that a message queue refused and that are published again later.",
+  labelNames: ["queue"],
+  registers,
+});
 export const runningExecutions = new Gauge({
   name: "signalbox_running",
   help: "Executions that this replica runs now.",

@@ -174,8 +174,12 @@ const cloudEvent = z.object({
   datacontenttype: z.literal("application/json"),
   data: json,
 });
+/** A queue that refuses nothing may return nothing. */
+const refusedMessages = list(z.object({ id: shortText, reason: shortText }))
+  .nullish()
+  .transform((refused) => refused ?? []);
 export const queueAnswers = {
-  publish: noResult,
+  publish: refusedMessages,
   pending: z.object({ items: list(cloudEvent), total: z.int().min(0) }),
   take: list(cloudEvent),
   ack: z.boolean(),
