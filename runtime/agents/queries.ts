@@ -1,6 +1,7 @@
 import type { agentChange, create, get } from "@signalbox/schema/agents";
 import type { Output } from "@signalbox/schema/operation";
 import type { z } from "zod";
+import { databaseInstant } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database/client.ts";
 
 export type Agent = Output<typeof get>;
@@ -46,7 +47,7 @@ export async function updateAgent(
   change: Omit<z.output<typeof agentChange>, "id" | "auth_secret"> & SecretColumns,
 ): Promise<Agent | undefined> {
   const [row] = await sql<Agent[]>`
-    update agents set ${sql({ ...change, updated_at: new Date().toISOString() })} where id = ${id} returning ${columns(sql)}`;
+    update agents set ${sql({ ...change, updated_at: databaseInstant() })} where id = ${id} returning ${columns(sql)}`;
   return row;
 }
 

@@ -1,5 +1,6 @@
 import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import { Problem, problems } from "@signalbox/schema/problem";
+import { databaseInstant } from "../platform/clock.ts";
 import { unavailableAnswer, unavailableCause } from "../platform/database/unavailable.ts";
 import { newId } from "../platform/ids.ts";
 import { storable } from "../platform/json.ts";
@@ -63,7 +64,7 @@ function entriesOf(
   const request_id = context.request_id ?? newId();
   const before = storedValue(op, read, pseudonymOf);
   const entry = (operation: string, object: string, after: unknown) => {
-    const at = new Date().toISOString();
+    const at = databaseInstant();
     return JSON.stringify(storable({ at, actor: context.actor.name, operation, object, before, after, request_id }));
   };
   return {

@@ -1,3 +1,4 @@
+import { databaseInstant } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { storable } from "../platform/json.ts";
@@ -18,5 +19,5 @@ export async function recordDecision(tx: Queryable, decision: RecordedDecision):
   const { actor, operation, executionId, reason, subject } = decision;
   const after = { ...(subject !== undefined && { subject }), ...(reason !== "" && { reason }) };
   const change = { actor, operation, object: `task-executions/${executionId}`, before: null, after };
-  await appendToLog(tx, [JSON.stringify(storable({ at: new Date().toISOString(), ...change, request_id: newId() }))]);
+  await appendToLog(tx, [JSON.stringify(storable({ at: databaseInstant(), ...change, request_id: newId() }))]);
 }

@@ -4,6 +4,7 @@ import type { ChatAnswer, ChatRequest, Message, ToolCall } from "../llm/chat-mes
 import type { Llm } from "../llm/client.ts";
 import { measureChat } from "../llm/measure-chat.ts";
 import { linkSignals } from "../platform/abortable.ts";
+import { databaseInstant } from "../platform/clock.ts";
 import { Failure, maxRetryMs, retry } from "../platform/retry.ts";
 import { toFunction } from "../tools/eligible.ts";
 import type { RegisteredTool } from "../tools/registered-tool.ts";
@@ -40,8 +41,7 @@ function beginRequest(conversation: Conversation): { readonly step: StepRow; rea
   const unanswered = last && isUnanswered(last) ? last : null;
   if (unanswered && log.isOfThisAttempt(unanswered)) return { step: unanswered, isStored: true };
   const step = unanswered ?? beginStep(conversation);
-  if (unanswered)
-    log.complete(unanswered, { state: "started", error: null, name: plan.model, started_at: new Date().toISOString() });
+  if (unanswered) log.complete(unanswered, { state: "started", error: null, name: plan.model, started_at: databaseInstant() });
   return { step, isStored: false };
 }
 

@@ -31,9 +31,11 @@ export interface NewSession {
 
 /** Opens a session and deletes expired ones. */
 export async function insertSession(sql: Queryable, session: NewSession, seconds: number): Promise<string> {
+  const { id_hash, agent_id, secret_hash, key_hash, client_version } = session;
   await sql`delete from agent_sessions where expires_at < now()`;
   const [row] = await sql<[{ expires_at: string }]>`
-    insert into agent_sessions ${sql({ ...session, expires_at: new Date(Date.now() + seconds * 1000).toISOString() })} returning expires_at`;
+    insert into agent_sessions (id_hash, agent_id, secret_hash, key_hash, client_version, expires_at) values (${id_hash},
+      ${agent_id}, ${secret_hash}, ${key_hash}, ${client_version}, now() + make_interval(secs => ${seconds})) returning expires_at`;
   return row.expires_at;
 }
 
@@ -88,13 +90,11 @@ export async function renew(
   return row;
 }
 
-export async function insertStream(
-  sql: Queryable,
-  stream: { id: string; agent_id: string; session_hash: string },
-  seconds: number,
-): Promise<void> {
+type NewStream = Record<"id" | "agent_id" | "session_hash", string>;
+export async function insertStream(sql: Queryable, { id, agent_id, session_hash }: NewStream, seconds: number): Promise<void> {
   await sql`delete from agent_streams where expires_at < now()`;
-  await sql`insert into agent_streams ${sql({ ...stream, expires_at: new Date(Date.now() + seconds * 1000).toISOString() })}`;
+  await sql`insert into agent_streams (id, agent_id, session_hash, expires_at)
+    values (${id}, ${agent_id}, ${session_hash}, now() + make_interval(secs => ${seconds}))`;
 }
 
 /** Renews the streams that still exist and whose sessions are valid. Returns their ids. */

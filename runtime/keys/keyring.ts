@@ -1,4 +1,5 @@
 import type { Bus } from "../platform/bus.ts";
+import { databaseTime } from "../platform/clock.ts";
 import { isUnavailable, type Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import type { Actor } from "../platform/operation.ts";
@@ -46,7 +47,7 @@ const actor = (
 /** Keys of `API_KEYS` have no names. */
 const configuredName = "API_KEYS";
 const hexOf = (key: string): string => hashOf(key).toString("hex");
-const hasExpired = ({ expires_at }: StoredKey): boolean => expires_at !== null && Date.parse(expires_at) <= Date.now();
+const hasExpired = ({ expires_at }: StoredKey): boolean => expires_at !== null && Date.parse(expires_at) <= databaseTime();
 
 export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: readonly string[]): Promise<Keyring> {
   const configuredKeys = new Map(configured.map((key) => [hexOf(key), actor(configuredName, hexOf(key), ["admin"])]));

@@ -2,6 +2,7 @@ import * as keys from "@signalbox/schema/keys";
 import type { Input } from "@signalbox/schema/operation";
 import { fieldProblem, problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
+import { databaseTime } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { type BoundOperation, handle } from "../platform/operation.ts";
 import { hashOf, keyHint, newKey } from "./key.ts";
@@ -32,7 +33,7 @@ export function keyOperations(bus: Pick<Bus, "publish">): BoundOperation[] {
 
 /** The expiry of a key, its projects, and the agents that it may register. Throws `bad_request`. */
 async function checkBounds(sql: Queryable, { scopes, agent_ids, projects, expires_at }: Omit<Input<typeof keys.create>, "name">) {
-  if (expires_at && Date.parse(expires_at) <= Date.now()) throw fieldProblem("expires_at", "must be in the future");
+  if (expires_at && Date.parse(expires_at) <= databaseTime()) throw fieldProblem("expires_at", "must be in the future");
   if (agent_ids && !scopes.includes("agent")) throw fieldProblem("agent_ids", "requires the scope agent in scopes");
   const absent = agent_ids ? await findAbsentAgent(sql, agent_ids) : undefined;
   if (absent !== undefined) throw fieldProblem("agent_ids", `there is no agent "${absent}"`);

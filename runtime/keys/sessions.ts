@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { databaseTime } from "../platform/clock.ts";
 import { isUnavailable, type Sql } from "../platform/database/client.ts";
 import type { Actor } from "../platform/operation.ts";
 import { hashOf } from "./key.ts";
@@ -48,7 +49,7 @@ export function openSessions(sql: Sql, keyring: Pick<Keyring, "find" | "findByHa
       const actor = await keyring.find(key);
       if (!actor) return undefined;
       const token = randomBytes(32).toString("base64url");
-      const expires_at = new Date(Date.now() + sessionSeconds * 1000).toISOString();
+      const expires_at = new Date(databaseTime() + sessionSeconds * 1000).toISOString();
       await insertSession(sql, { token_hash: hashOf(token), key_hash: hashOf(key), expires_at });
       return { token, actor };
     },
@@ -56,9 +57,9 @@ export function openSessions(sql: Sql, keyring: Pick<Keyring, "find" | "findByHa
       const hash = hashOf(token);
       const id = hash.toString("hex");
       const last = known.get(id);
-      if (isRepeated && last && Date.now() < last.until) return keyring.findByHash(last.key_hash, lenient);
+      if (isRepeated && last && databaseTime() < last.until) return keyring.findByHash(last.key_hash, lenient);
       const session = await findSession(sql, hash).catch((error) => {
-        if (lenient && last && Date.now() < Date.parse(last.expires_at) && isUnavailable(error)) return last;
+        if (lenient && last && databaseTime() < Date.parse(last.expires_at) && isUnavailable(error)) return last;
         throw error;
       });
       if (!session) {
@@ -66,7 +67,7 @@ export function openSessions(sql: Sql, keyring: Pick<Keyring, "find" | "findByHa
         return undefined;
       }
       const { key_hash, expires_at } = session;
-      const until = isRepeated ? Math.min(Date.now() + recentMs, Date.parse(expires_at)) : (last?.until ?? 0);
+      const until = isRepeated ? Math.min(databaseTime() + recentMs, Date.parse(expires_at)) : (last?.until ?? 0);
       if (!last && known.size >= maxKnown) known.clear();
       known.set(id, { key_hash, expires_at, until });
       return keyring.findByHash(key_hash, lenient);

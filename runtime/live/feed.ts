@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Execution } from "../executions/queries.ts";
+import { databaseTime } from "../platform/clock.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { firstIdOf, timeOfId } from "../platform/ids.ts";
 import { type LiveStep, listAllLive, listMarks, readSteps, type StepMark } from "./queries.ts";
@@ -104,7 +105,7 @@ export class LiveFeed {
   }
 
   async #turn(): Promise<void> {
-    const now = Date.now();
+    const now = databaseTime();
     const readAt = new Date(now).toISOString();
     const newestId = firstIdOf(now - newMs);
     for (const stream of this.#streams) if (stream.isOver) this.#streams.delete(stream);
@@ -155,11 +156,11 @@ export class LiveFeed {
   }
 
   /**
-   * Another replica may store an execution a moment after it generated its id, and its clock may be slow. The last execution can be
-   * a running one that is older than those that were new before.
+   * Another replica may store an execution a moment after it generated its id, and its clock may be slow or, until it is compared with
+   * the database's, far ahead. The last execution can be a running one that is older than those that were new before.
    */
   #advance(last: Execution | undefined, newestId: string, now: number): void {
-    const next = firstIdOf(Math.max(last ? timeOfId(last.id) : 0, now - storeMs) - overlapMs);
+    const next = firstIdOf(Math.max(last ? Math.min(timeOfId(last.id), now) : 0, now - storeMs) - overlapMs);
     this.#after ||= newestId;
     if (next > this.#after) this.#after = next;
   }

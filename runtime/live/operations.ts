@@ -1,5 +1,6 @@
 import * as live from "@signalbox/schema/live";
 import { problem } from "@signalbox/schema/problem";
+import { databaseTime } from "../platform/clock.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { firstIdOf } from "../platform/ids.ts";
 import { type BoundOperation, Events, handle, type ServerEvent } from "../platform/operation.ts";
@@ -123,7 +124,7 @@ async function* missedSince(sql: Sql, feed: LiveFeed, since: number, signal: Abo
   const changedAt = new Date(since - storeMs).toISOString();
   const read = async () => {
     const ended = await listEndedSince(sql, changedAt, firstIdOf(since - dayMs));
-    const open = await listLive(sql, firstIdOf(Math.max(since, Date.now() - dayMs) - 1_000), []);
+    const open = await listLive(sql, firstIdOf(Math.max(since, databaseTime() - dayMs) - 1_000), []);
     const followed = feed.track(open.flatMap(({ id, state }) => (isEnded(state) ? [] : [id])));
     const ids = [...new Set([...followed, ...ended.map(({ id }) => id)])];
     const marks = await listMarksSince(sql, ids, changedAt);

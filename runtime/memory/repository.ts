@@ -1,5 +1,6 @@
 import { problem } from "@signalbox/schema/problem";
 import type { MemoryScope, StoredMemory } from "@signalbox/sdk";
+import { databaseInstant } from "../platform/clock.ts";
 import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
@@ -115,7 +116,7 @@ async function create(
   const store = storeFor(deps.stores, scope);
   const seconds = input.ttl_seconds ?? (scope === "task" ? deps.shortTtlSeconds : null);
   const one = { key, id: newId(), store: store.name, ttl_ms: seconds === null ? null : seconds * 1000 };
-  const now = new Date().toISOString();
+  const now = databaseInstant();
   const created_at = input.created_at ? new Date(input.created_at).toISOString() : now;
   const memory = { id: one.id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at: now };
   const embed = () => deps.embedder.embedSoon(content);

@@ -1,4 +1,5 @@
 import type { CloudEvent, ForwardingQueue, Queue, RefusedMessage } from "@signalbox/sdk";
+import { databaseTime } from "../platform/clock.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log, Report } from "../platform/log.ts";
 import { ofQueue, publishFailure, QueueRefuses } from "./failures.ts";
@@ -47,7 +48,7 @@ export function startRelay({ sql, queues, log, warn, relayMs = 1000, sweepMs = 3
     await sweepQueues(sql);
     for (const { queue, count } of await expireRefused(sql))
       warn("messages were refused by a queue for seven days and are deleted from it", { queue, count });
-    const before = new Date(Date.now() - keptDays * 86_400_000).toISOString();
+    const before = new Date(databaseTime() - keptDays * 86_400_000).toISOString();
     // Separate from the relay: an unavailable queue must not stop the clean-up of the others.
     const expired = await Promise.allSettled([...queues.values()].map((queue) => "expire" in queue && queue.expire(before)));
     const failed = expired.find((one) => one.status === "rejected");

@@ -1,15 +1,19 @@
 import { randomBytes } from "node:crypto";
+import { databaseTime } from "./clock.ts";
 
 let lastMs = 0;
 let counter = 0;
+/** How far ids stay ahead of a clock that goes back, in milliseconds. */
+const maxBackMs = 5_000;
 
 /**
  * A UUID of version 7 (RFC 9562). It begins with the time in milliseconds and a counter, so ids of one process sort in the order
  * of their creation.
  */
 export function newId(): string {
-  const now = Date.now();
-  if (now > lastMs) {
+  const now = databaseTime();
+  // Also after the clock was corrected by more than a moment.
+  if (now > lastMs || lastMs - now > maxBackMs) {
     lastMs = now;
     counter = 0;
   } else if (++counter > 0xfff) {

@@ -1,5 +1,6 @@
 import type { Input, Output } from "@signalbox/schema/operation";
 import type { create, getWorkflowContext, update } from "@signalbox/schema/projects";
+import { databaseInstant } from "../platform/clock.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
 import { releaseByOperator } from "../policy/standing.ts";
 
@@ -38,7 +39,7 @@ export async function updateProject(
   change: Omit<Input<typeof update>, "id">,
 ): Promise<Project | undefined> {
   const [row] = await sql<Project[]>`
-    update projects set ${sql({ ...change, updated_at: new Date().toISOString() })} where id = ${id} returning ${columns(sql)}`;
+    update projects set ${sql({ ...change, updated_at: databaseInstant() })} where id = ${id} returning ${columns(sql)}`;
   return row;
 }
 

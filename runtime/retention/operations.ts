@@ -3,6 +3,7 @@ import { fieldProblem, Problem, problem } from "@signalbox/schema/problem";
 import * as retention from "@signalbox/schema/retention";
 import type { MemoryFilter } from "@signalbox/sdk";
 import type { Bus } from "../platform/bus.ts";
+import { databaseTime } from "../platform/clock.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { unavailableAnswer } from "../platform/database/unavailable.ts";
 import { type BoundOperation, type Context, handle } from "../platform/operation.ts";
@@ -159,7 +160,7 @@ function subjectsOf(text: string, sources: readonly string[]): string[] {
 async function storageOf(sql: Sql, days: RetentionDays): Promise<Output<typeof retention.storage>> {
   const tables = await tableSizes(sql);
   const earlier = new Map((await listEarlierSizes(sql)).map((one) => [one.name, one]));
-  const due = await countDue(sql, cutoffs(days, Date.now()));
+  const due = await countDue(sql, cutoffs(days, databaseTime()));
   const growth = ({ name, bytes }: { name: string; bytes: number }) => {
     const before = earlier.get(name);
     return before ? Math.round((bytes - before.bytes) / before.days) : null;

@@ -1,3 +1,4 @@
+import { databaseTime } from "../platform/clock.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { holdLease } from "../platform/lease-queries.ts";
@@ -65,7 +66,7 @@ export function startRetention(options: RetentionOptions): Retention {
 export async function pass(options: RetentionOptions, holder: string, signal: AbortSignal): Promise<Record<string, number>> {
   const { sql, embedded, days } = options;
   const limit = embedded ? 100 : 1000;
-  const { bodies, discarded, refused, transcripts, history, audit, watchdog } = cutoffs(days, Date.now());
+  const { bodies, discarded, refused, transcripts, history, audit, watchdog } = cutoffs(days, databaseTime());
   for (const day of await daysToSum(sql)) {
     signal.throwIfAborted();
     await sumDay(sql, day);

@@ -5,6 +5,7 @@ import type { Connection } from "../plugins/connections.ts";
 import { Board, type Probe } from "../status/board.ts";
 import {
   agentSecretsProbe,
+  clockProbe,
   credentialsProbe,
   diskProbe,
   fullness,
@@ -103,6 +104,7 @@ function probesOf({ core, requiredParts, network, resources, plugins, background
     memoryStoreProbe(config.MEMORY_STORE, plugins.host),
     postsProbe(sql, ({ source, agent_id, ...work }) => accountIdOf(plugins.connections.forExecution(source, work, agent_id))),
     replicasProbe(sql, silentSecondsOf(core)),
+    clockProbe(),
     settingsProbe(sql),
     credentialsProbe(sql, vault),
     agentSecretsProbe(sql),

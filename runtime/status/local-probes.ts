@@ -1,6 +1,7 @@
 import { statfs } from "node:fs/promises";
 import type { Part } from "../health/operations.ts";
 import { type RefusedSummary, refusedSummaries } from "../message-queues/refused-queries.ts";
+import { clockError } from "../platform/clock.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { StorageFailure } from "../platform/database/storage-failure.ts";
 import { causeOf } from "../platform/error-text.ts";
@@ -64,6 +65,23 @@ export const replicasProbe = (sql: Sql, silentSeconds: number): Probe => ({
     if (silent.length === 0) return [];
     const message = `replicas have sent no heartbeat and have not stopped: ${firstOf(silent)}. If one is frozen, restart it; one that was killed disappears after ${silentSeconds} s`;
     return [{ name: "replicas", state: "degraded", message }];
+  },
+});
+
+/** Differences up to this many milliseconds between the clocks of a replica and the database have no noticeable effect. */
+const maxClockErrorMs = 10_000;
+
+/** Whether this replica's clock agrees with the database's; no check if it does. */
+export const clockProbe = (): Probe => ({
+  name: "clock",
+  everyMs: 2_000,
+  run: async () => {
+    const error = clockError();
+    if (Math.abs(error) <= maxClockErrorMs) return [];
+    const difference = `${Math.round(Math.abs(error) / 1000)} s ${error > 0 ? "ahead of" : "behind"}`;
+    const effect = "webhooks with a signed time can be refused, and the times in the log are wrong";
+    const message = `the clock of this replica is ${difference} the database's: ${effect}. Set the clock, for example with NTP`;
+    return [{ name: "clock", state: "degraded", message }];
   },
 });
 

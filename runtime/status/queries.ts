@@ -73,8 +73,9 @@ export const listReplicaSettings = (sql: Queryable) =>
 /** Whether a worker has sent a heartbeat within the last two minutes: a shorter gap is a restart. */
 const isUp = (sql: Queryable) => sql`w.seen_at > now() - interval '2 minutes'`;
 
-export const saveReplica = (sql: Queryable, one: OwnReplica) =>
-  sql`
+/** Returns the time by the database's clock. */
+export const saveReplica = async (sql: Queryable, one: OwnReplica): Promise<string | undefined> => {
+  const [row] = await sql<{ seen_at: string }[]>`
     with old as (delete from replicas where seen_at < now() - interval '1 day'),
     up as (
       insert into worker_uptime as w (one) select true where ${one.role !== "api"}
@@ -83,7 +84,9 @@ export const saveReplica = (sql: Queryable, one: OwnReplica) =>
     insert into replicas (id, host, role, version, running, started_at, settings, process)
     select ${one.id}, ${one.host}, ${one.role}, ${one.version}, ${one.running}, now(),
       ${JSON.stringify(one.settings)}::text::jsonb, ${one.process} where ${asyncCommit(sql)}
-    on conflict (id) do update set running = excluded.running, seen_at = now()`;
+    on conflict (id) do update set running = excluded.running, seen_at = now() returning seen_at`;
+  return row?.seen_at;
+};
 
 /** The processes of the replicas on a host, as far as they are known. */
 export const listProcesses = (sql: Queryable, host: string) =>

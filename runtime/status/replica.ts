@@ -1,5 +1,6 @@
 import { readFile, readlink } from "node:fs/promises";
 import { hostname } from "node:os";
+import { compareClocks } from "../platform/clock.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { startLoop } from "../platform/loop.ts";
@@ -31,7 +32,7 @@ export function startHeartbeat(
         if (await isGone(earlier.process, found as string)) await deleteReplica(sql, earlier.id);
       process = found;
     }
-    await saveReplica(sql, { ...own, process, running: running() });
+    await compareClocks(() => saveReplica(sql, { ...own, process: process ?? null, running: running() }));
   };
   const beats = startLoop({ everyMs, firstMs: 0, run, onError: () => {} });
   return {

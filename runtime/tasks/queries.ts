@@ -1,5 +1,6 @@
 import type { Input, Output } from "@signalbox/schema/operation";
 import type { create, get, update } from "@signalbox/schema/tasks";
+import { databaseInstant } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database/client.ts";
 
 export type Task = Output<typeof get>;
@@ -40,7 +41,7 @@ export async function updateTask(
   change: Omit<Input<typeof update>, "id">,
 ): Promise<Task | undefined> {
   const [row] = await sql<Task[]>`
-    update tasks set ${sql({ ...change, updated_at: new Date().toISOString() })} where id = ${id} returning ${columns(sql)}`;
+    update tasks set ${sql({ ...change, updated_at: databaseInstant() })} where id = ${id} returning ${columns(sql)}`;
   return row;
 }
 

@@ -1,3 +1,4 @@
+import { databaseInstant } from "../platform/clock.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
 import type { ParameterMap } from "./parameters.ts";
 
@@ -32,7 +33,7 @@ export const insertTools = (sql: Sql, tools: readonly NewTool[]): Promise<ToolRo
 export async function updateTool(sql: Queryable, key: { provider: string; name: string }, change: ToolChange): Promise<boolean> {
   const { parameters, ...members } = change;
   const result = await sql`
-    update tools set ${sql({ ...members, updated_at: new Date().toISOString() })}
+    update tools set ${sql({ ...members, updated_at: databaseInstant() })}
       ${parameters === undefined ? sql`` : sql`, parameters = ${json(parameters)}::text::json`}
     where provider = ${key.provider} and name = ${key.name}`;
   return result.count > 0;

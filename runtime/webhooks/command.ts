@@ -1,4 +1,5 @@
 import type { EventAuthor, SourceEvent, Subject } from "@signalbox/sdk";
+import { databaseTime } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { isUuid, timeOfId } from "../platform/ids.ts";
 import { isBelow } from "../policy/standing.ts";
@@ -70,7 +71,7 @@ const toleranceMs = 10_000;
  * was polled, and is read later than it arrived if it waited or its plugin was unavailable. A `/stop` does not depend on it.
  */
 function knownUntil({ id, polled, occurred_at, received_at }: CommandEvent): string | null {
-  const now = Date.now();
+  const now = databaseTime();
   const arrivedAt = timeOfId(id) + toleranceMs;
   const writtenAt = polled && occurred_at !== null ? Date.parse(occurred_at) + toleranceMs : arrivedAt;
   const storedAt = received_at === undefined ? now : Date.parse(received_at);

@@ -1,4 +1,5 @@
 import { type EventAuthor, oneLine, shortId } from "@signalbox/sdk";
+import { databaseTime } from "../platform/clock.ts";
 import { maxTextLength, shortText } from "../platform/json.ts";
 import { pack } from "../platform/packing/packed.ts";
 import { subjectKey } from "../subject-names/subject-key.ts";
@@ -79,5 +80,5 @@ const maxAheadMs = 600_000;
  */
 export function instant(text: string | null): string | null {
   const ms = text === null ? Number.NaN : Date.parse(text);
-  return ms >= 0 && ms <= Date.now() + maxAheadMs ? new Date(ms).toISOString() : null;
+  return ms >= 0 && ms <= databaseTime() + maxAheadMs ? new Date(ms).toISOString() : null;
 }

@@ -1,4 +1,5 @@
 import { raceTimeout } from "../platform/abortable.ts";
+import { databaseTime } from "../platform/clock.ts";
 import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
@@ -38,7 +39,7 @@ export function createRefusals(sql: Sql, log: Pick<Log, "warn">): Refusals {
   );
   return {
     add: ({ source, slug, headers, reason }) => {
-      const today = Math.floor(Date.now() / dayMs) * dayMs;
+      const today = Math.floor(databaseTime() / dayMs) * dayMs;
       if (today !== day) counts = new Map();
       day = today;
       const count = counts.get(source) ?? 0;

@@ -12,3 +12,12 @@ export async function moveClock(service: Service): Promise<void> {
   // The signal is handled before a request that arrives later.
   await service.get("/health");
 }
+
+const shift = (ms: number) =>
+  `const { now } = Date; const later = () => now() + ${ms}; globalThis.Date = class extends Date {
+    constructor(...all) { super(...(all.length ? all : [later()])); } static now() { return later(); } };`;
+
+/** Variables of a service on Node whose clock is ahead by some seconds from its start, or, if they are negative, behind. */
+export const shiftedClock = (seconds: number): Record<string, string> => ({
+  NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(shift(seconds * 1000))}`,
+});

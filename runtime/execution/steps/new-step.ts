@@ -1,3 +1,4 @@
+import { databaseInstant } from "../../platform/clock.ts";
 import { newId } from "../../platform/ids.ts";
 import { storable } from "../../platform/json.ts";
 import type { NewStep } from "../step-log.ts";
@@ -5,7 +6,7 @@ import type { StepRow } from "./rows.ts";
 
 /** The row of a step, with defaults for the members that it does not name. */
 export function newStep(step: NewStep, seq: number): StepRow {
-  const now = new Date().toISOString();
+  const now = databaseInstant();
   return {
     started_at: now,
     ended_at: step.state === "started" ? null : now,
@@ -28,4 +29,4 @@ export function newStep(step: NewStep, seq: number): StepRow {
 
 /** A change of a step, with the time of its end if the change ends it. */
 export const endOf = (change: Partial<StepRow>): Partial<StepRow> =>
-  change.state === undefined ? {} : { ended_at: change.state === "started" ? null : new Date().toISOString() };
+  change.state === undefined ? {} : { ended_at: change.state === "started" ? null : databaseInstant() };
