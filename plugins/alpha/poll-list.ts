@@ -7,9 +7,17 @@ import { type Position, seconds } from "./poll-cursor.ts";
 import * as shapes from "./shapes.ts";
 
 export type Item = Readonly<Record<string, unknown>> & { readonly updated_at: string };
-export interface Budget {
-  requests: number;
+/** What the lists of one poll have in common. */
+export interface PollContext {
+  readonly client: Client;
+  readonly repository: Repository;
+  readonly signal: AbortSignal;
+  /** What could not be read so far. */
+  readonly unreadable: UnreadableItem[];
 }
+/** Pages per list and poll; the next poll continues from there. */
+const maxPages = 20;
+
 interface ListPart<T extends Item> {
   readonly items: readonly T[];
   readonly position: Position;
@@ -24,22 +32,17 @@ interface List<T extends Item> {
 
 /**
  * Reads a list by time of change, from the position on. Pages are requested by time, not by number: an item that changes
- * meanwhile moves to the end of the list, and numbered pages would then skip its successor. If the budget runs out, the
- * returned position is where the next poll continues.
+ * meanwhile moves to the end of the list, and numbered pages would then skip its successor. After `maxPages`, the returned position
+ * is where the next poll continues.
  */
 export async function readList<T extends Item>(
-  client: Client,
-  repository: Repository,
+  { client, repository, signal, unreadable }: PollContext,
   { path, item, fixed }: List<T>,
   start: Position,
-  budget: Budget,
-  unreadable: UnreadableItem[],
-  signal: AbortSignal,
 ): Promise<ListPart<T>> {
   const items: T[] = [];
   let position = start;
-  while (budget.requests > 0) {
-    budget.requests -= 1;
+  for (let count = 0; count < maxPages; count++) {
     // One second earlier, because the platform may exclude the time itself; items already seen are skipped below.
     const query = { ...repository, ...fixed, since: seconds(position.at, -1), per_page: 100, page: position.page };
     const { data, link } = await client.read(`GET /repos/{owner}/{repo}/${path}`, query, shapes.listItems, signal);

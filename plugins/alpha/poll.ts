@@ -4,11 +4,8 @@ import { changeKey } from "./change-key.ts";
 import type { Client } from "./client.ts";
 import { payloadOf } from "./payload.ts";
 import { cursorOf, type Position, seconds } from "./poll-cursor.ts";
-import { type Item, readList } from "./poll-list.ts";
+import { type Item, type PollContext, readList } from "./poll-list.ts";
 import * as shapes from "./shapes.ts";
-
-/** Pages per list and poll; the next poll continues from there. */
-const pages = 20;
 
 interface PolledEvent extends WebhookPayload {
   readonly when: string;
@@ -24,11 +21,12 @@ export async function poll(
   const cursor = cursorOf(from.cursor, from.since);
   const order = { sort: "updated", direction: "asc" };
   const unreadable: UnreadableItem[] = [];
+  const context: PollContext = { client, repository, signal, unreadable };
   // Issues first: a comment also changes its issue, so the comments read afterwards include those that explain a change.
   const issueList = { path: "issues", item: shapes.polledIssue, fixed: { ...order, state: "all" } };
-  const issues = await readList(client, repository, issueList, cursor.issues, { requests: pages }, unreadable, signal);
+  const issues = await readList(context, issueList, cursor.issues);
   const commentList = { path: "issues/comments", item: shapes.polledComment, fixed: order };
-  const comments = await readList(client, repository, commentList, cursor.comments, { requests: pages }, unreadable, signal);
+  const comments = await readList(context, commentList, cursor.comments);
   const full_name = spellingOf(`${repository.owner}/${repository.repo}`, [...issues.items, ...comments.items]);
   const known = new Map(issues.items.map((issue) => [valueAt(issue, "number"), issue]));
   const found: PolledEvent[] = [];

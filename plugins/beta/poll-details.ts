@@ -50,18 +50,18 @@ export async function detailsOf(context: PollContext, kind: Kind, item: Item, si
     events.some(({ when }) => isClose(when, item.updated_at)) ||
     notes.some(({ system, updated_at }) => !system && updated_at && isClose(updated_at, item.updated_at));
   if (!isExplained && Date.parse(item.updated_at) >= since)
-    events.push(polledEvent(context, kind, item, "update", null, item.updated_at));
+    events.push(polledEvent(context, kind, item, { action: "update", user: null, when: item.updated_at }));
   return events;
 }
 
 const isClose = (one: string, other: string): boolean => Math.abs(Date.parse(one) - Date.parse(other)) <= close;
 
-function milestones(reading: PollContext, kind: Kind, item: Item, since: number): PolledEvent[] {
+function milestones(context: PollContext, kind: Kind, item: Item, since: number): PolledEvent[] {
   const events: PolledEvent[] = [];
   const addStateEvent = (member: string, action: string, user: unknown) => {
     const when = timestampAt(item, member);
     if (when === null || Date.parse(when) < since) return false;
-    events.push(polledEvent(reading, kind, item, action, user, when));
+    events.push(polledEvent(context, kind, item, { action, user, when }));
     return true;
   };
   addStateEvent("created_at", "open", valueAt(item, "author"));
@@ -111,24 +111,26 @@ async function labelEvents(context: PollContext, kind: Kind, item: Item): Promis
 }
 
 /** The webhook of that edit: with the labels at that time, and with the item's `updated_at` if the edit is its last change. */
-function labelsEvent(reading: PollContext, kind: Kind, item: Item, { when, user, previous, current }: LabelChange): PolledEvent {
+function labelsEvent(context: PollContext, kind: Kind, item: Item, { when, user, previous, current }: LabelChange): PolledEvent {
   const labels = [...current];
   const updated_at = isClose(when, item.updated_at) ? item.updated_at : when;
   const changes = { labels: { previous: previous.map(withTitle), current: current.map(withTitle) } };
-  return polledEvent(reading, kind, { ...item, labels, updated_at }, "update", user, when, { changes });
+  return polledEvent(context, kind, { ...item, labels, updated_at }, { action: "update", user, when, more: { changes } });
 }
 
 const withTitle = (title: unknown) => ({ title });
 
-function polledEvent(
-  context: PollContext,
-  kind: Kind,
-  item: Item,
-  action: string,
-  user: unknown,
-  when: string,
-  more: object = {},
-): PolledEvent {
+/** A change of an item. */
+interface ItemChange {
+  readonly action: string;
+  /** Who made it; `null`: unknown. */
+  readonly user: unknown;
+  readonly when: string;
+  /** Further members of the payload. */
+  readonly more?: object;
+}
+
+function polledEvent(context: PollContext, kind: Kind, item: Item, { action, user, when, more }: ItemChange): PolledEvent {
   const labels = valueAt(item, "labels");
   const titles = Array.isArray(labels) ? labels.map(withTitle) : [];
   const payload = { object_attributes: { ...item, action }, labels: titles, ...more, user: user ?? null };

@@ -9,14 +9,18 @@ function open() {
   const overflow = new Overflow(wakeOthers);
   const startClaim = () => {
     const end = overflow.startClaim();
-    return { drains: () => end(true, true), takesSome: () => end(false, true), fillsSlots: () => end(false, false) };
+    return {
+      drains: () => end({ isDrained: true, hasFreeSlots: true }),
+      takesSome: () => end({ isDrained: false, hasFreeSlots: true }),
+      fillsSlots: () => end({ isDrained: false, hasFreeSlots: false }),
+    };
   };
   return { overflow, wakeOthers, startClaim };
 }
 
 test("the other replicas are woken at once if no slot is free", () => {
   const { overflow, wakeOthers, startClaim } = open();
-  overflow.add(false, true);
+  overflow.add({ hasFreeSlots: false, isDelayed: true });
   expect(wakeOthers).toHaveBeenCalledOnce();
   startClaim().fillsSlots();
   expect(overflow.whileFull()).toBe(Number.POSITIVE_INFINITY);
@@ -25,7 +29,7 @@ test("the other replicas are woken at once if no slot is free", () => {
 
 test("executions that a claim with slots to spare takes wake no others", () => {
   const { overflow, wakeOthers, startClaim } = open();
-  overflow.add(true, false);
+  overflow.add({ hasFreeSlots: true, isDelayed: false });
   startClaim().drains();
   startClaim().fillsSlots();
   expect(wakeOthers).not.toHaveBeenCalled();
@@ -33,7 +37,7 @@ test("executions that a claim with slots to spare takes wake no others", () => {
 
 test("if a claim fills the slots, the others are woken once for what was stored before it or during it", () => {
   const { overflow, wakeOthers, startClaim } = open();
-  for (let stored = 0; stored < 40; stored++) overflow.add(true, false);
+  for (let stored = 0; stored < 40; stored++) overflow.add({ hasFreeSlots: true, isDelayed: false });
   // A claim has a maximum size.
   startClaim().takesSome();
   startClaim().fillsSlots();
@@ -41,7 +45,7 @@ test("if a claim fills the slots, the others are woken once for what was stored 
   startClaim().fillsSlots();
   expect(wakeOthers).toHaveBeenCalledTimes(1);
   const claim = startClaim();
-  overflow.add(true, false);
+  overflow.add({ hasFreeSlots: true, isDelayed: false });
   claim.fillsSlots();
   expect(wakeOthers).toHaveBeenCalledTimes(2);
 });
@@ -49,7 +53,7 @@ test("if a claim fills the slots, the others are woken once for what was stored 
 test("what was stored during a claim with slots to spare, or before a failed one, is considered by the next one", () => {
   const { overflow, wakeOthers, startClaim } = open();
   const claim = startClaim();
-  overflow.add(true, false);
+  overflow.add({ hasFreeSlots: true, isDelayed: false });
   claim.drains();
   // It fails.
   startClaim();
@@ -60,7 +64,7 @@ test("what was stored during a claim with slots to spare, or before a failed one
 test("a full replica wakes the others once when an execution becomes due, and once if it does not know when", async () => {
   const { overflow, wakeOthers, startClaim } = open();
   // A claim with slots to spare took what was due, and the next one came before a look.
-  overflow.add(true, true);
+  overflow.add({ hasFreeSlots: true, isDelayed: true });
   startClaim().drains();
   startClaim().fillsSlots();
   expect(wakeOthers).not.toHaveBeenCalled();
@@ -69,13 +73,13 @@ test("a full replica wakes the others once when an execution becomes due, and on
 
   // It was stored during a look.
   await overflow.look(async () => {
-    overflow.add(true, true);
+    overflow.add({ hasFreeSlots: true, isDelayed: true });
     return null;
   });
   expect(overflow.whileFull()).toBe(Number.POSITIVE_INFINITY);
   expect(wakeOthers).toHaveBeenCalledTimes(2);
 
-  overflow.add(true, true);
+  overflow.add({ hasFreeSlots: true, isDelayed: true });
   await overflow.look(async () => 60_000);
   expect(overflow.whileFull()).toBeCloseTo(60_000, -3);
   expect(wakeOthers).toHaveBeenCalledTimes(2);

@@ -16,7 +16,7 @@ export class Overflow {
   }
 
   /** Executions were stored. `isDelayed`: they become due later. */
-  add(hasFreeSlots: boolean, isDelayed: boolean): void {
+  add({ hasFreeSlots, isDelayed }: { readonly hasFreeSlots: boolean; readonly isDelayed: boolean }): void {
     if (!hasFreeSlots) this.#wakeOthers();
     else {
       this.#unclaimed.add();
@@ -54,9 +54,9 @@ export class Overflow {
    * Call it when a claim is sent, and the result once the claim has succeeded. `isDrained`: it got fewer executions than it asked for,
    * so it took all that were stored before.
    */
-  startClaim(): (isDrained: boolean, hasFreeSlots: boolean) => void {
+  startClaim(): (result: { readonly isDrained: boolean; readonly hasFreeSlots: boolean }) => void {
     const end = this.#unclaimed.startLook();
-    return (isDrained, hasFreeSlots) => {
+    return ({ isDrained, hasFreeSlots }) => {
       if (isDrained) end();
       if (!hasFreeSlots && this.#unclaimed.any) this.#handOver();
     };

@@ -113,7 +113,7 @@ class ExecutionQueue {
   /** Claims executions that this replica has stored, now or when they are due (`isDelayed`), or lets others claim them. */
   takeStored(newcomer?: Owners, isDelayed = false): void {
     if (newcomer) this.#share.makeRoomFor(newcomer);
-    this.#overflow.add(this.#hasFreeSlots(), isDelayed);
+    this.#overflow.add({ hasFreeSlots: this.#hasFreeSlots(), isDelayed });
     this.wake();
   }
 
@@ -195,7 +195,7 @@ class ExecutionQueue {
     // First, because their leases have begun.
     for (const execution of claimedExecutions.filter(mayRun)) this.#start(execution, new Lease(leaseSeconds, askedAt));
     for (const execution of claimedExecutions) if (!mayRun(execution)) await this.#options.onHeld(execution);
-    endOverflow(claimedExecutions.length < free, this.#hasFreeSlots());
+    endOverflow({ isDrained: claimedExecutions.length < free, hasFreeSlots: this.#hasFreeSlots() });
     this.#share.recordClaim(claimedExecutions, this.#leased.executions());
     this.#pace.recordClaim(claimedExecutions.length === free);
     if (claimedExecutions.length > 0) this.#recheckMs = minSleepMs;

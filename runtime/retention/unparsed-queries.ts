@@ -47,7 +47,7 @@ export async function countDeferred(sql: Queryable, ids: readonly string[]): Pro
 }
 
 /** What is known of a deferred webhook without its plugin. */
-interface Way {
+interface DeferredContext {
   readonly messageId?: string | null;
   readonly replayOf?: string;
   readonly own?: boolean;
@@ -59,7 +59,7 @@ interface Way {
  * here, because the id may contain characters that PostgreSQL does not accept in JSON.
  */
 function identityOf(way: string): { delivery_id: string | null; scopes: readonly string[] } {
-  const { messageId = null, replayOf, own, scopes = [] } = JSON.parse(way) as Way;
+  const { messageId = null, replayOf, own, scopes = [] } = JSON.parse(way) as DeferredContext;
   return { delivery_id: messageId === null || replayOf || own ? null : shortText(messageId), scopes };
 }
 

@@ -29,14 +29,14 @@ export async function checkWithoutBody<T>(check: () => T | Promise<T>): Promise<
 }
 
 /** The headers with which a connection's check last needed the body, with the lengths of their values. */
-const seenBefore = new WeakMap<Connection, readonly (readonly [name: string, length: number | undefined])[]>();
+const headersThatNeedBody = new WeakMap<Connection, readonly (readonly [name: string, length: number | undefined])[]>();
 
 /**
  * Whether the check needs the body, because an earlier one with such headers did. Trying it without the body would cost an
  * exception.
  */
 export const neededBodyBefore = (connection: Connection, headers: SentRequest["headers"]): boolean =>
-  seenBefore.get(connection)?.every(([name, length]) => headers[name]?.length === length) ?? false;
+  headersThatNeedBody.get(connection)?.every(([name, length]) => headers[name]?.length === length) ?? false;
 
 /** Runs the check of a connection on a request without its body. Returns `undefined` if the check needs the body. */
 export async function verifyWithoutBody(connection: Connection, request: SentRequest): Promise<VerificationResult | undefined> {
@@ -45,7 +45,7 @@ export async function verifyWithoutBody(connection: Connection, request: SentReq
   const headers = recordedHeaders?.headers ?? request.headers;
   const verdict = await checkWithoutBody<VerificationResult>(() => source.adapter.verify({ ...request, headers }, settings));
   if (verdict === undefined && recordedHeaders)
-    seenBefore.set(
+    headersThatNeedBody.set(
       connection,
       [...recordedHeaders.names].map((name) => [name, request.headers[name]?.length]),
     );
@@ -74,9 +74,11 @@ export async function needsProof(connection: Connection): Promise<boolean> {
   const known = checkedConnections.get(connection);
   if (known !== undefined) return known;
   const { source, settings } = connection;
-  const seen = !source.sandboxed || source.adapter.signature !== undefined;
+  const hasCheck = !source.sandboxed || source.adapter.signature !== undefined;
   const bare = { headers: {}, body: unavailableBody };
-  const verdict = seen ? await checkWithoutBody<VerificationResult>(() => source.adapter.verify(bare, settings)) : { ok: true };
+  const verdict = hasCheck
+    ? await checkWithoutBody<VerificationResult>(() => source.adapter.verify(bare, settings))
+    : { ok: true };
   const needed = verdict?.ok !== true;
   checkedConnections.set(connection, needed);
   return needed;
