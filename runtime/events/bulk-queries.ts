@@ -34,8 +34,15 @@ export const sampleReplayable = (sql: Queryable, selected: Replayable, limit: nu
     WebhookEvent[]
   >`select ${eventColumns(sql)} from webhook_events where ${matchesFilter(sql, selected)} order by id desc limit ${limit}`;
 
-/** The next matches after `after`, oldest first, with their payloads. */
+/** Maximum number of bytes of the payloads that are read together; the first may be larger. */
+const maxBytes = 16_777_216;
+
+/** The next matches after `after`, oldest first, with their payloads. Fewer than `limit` if their payloads are large. */
 export const nextReplayable = (sql: Queryable, selected: Replayable, after: string, limit: number): Promise<KeptEvent[]> =>
   sql<KeptEvent[]>`
-    select ${eventColumns(sql)}, headers, body from webhook_events
-    where ${matchesFilter(sql, selected)} and id > ${after}::uuid order by id limit ${limit}`;
+    with next as (
+      select id as next_id, sum(octet_length(body)) over (order by id) - octet_length(body) as bytes_before from webhook_events
+      where ${matchesFilter(sql, selected)} and id > ${after}::uuid order by id limit ${limit}
+    )
+    select ${eventColumns(sql)}, headers, body from webhook_events join next on next_id = id
+    where bytes_before < ${maxBytes} order by id`;
