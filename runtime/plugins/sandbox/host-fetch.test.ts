@@ -62,6 +62,24 @@ test.each(["host", "content-length", "x-forwarded-for"])("a stored manifest that
   expect([...headers]).toEqual([]);
 });
 
+test("a response that returns a secret hides it, also if the plugin was started before the secret was set", async () => {
+  const secrets = {
+    token: {
+      title: "T",
+      inject: { as: "header" as const, name: "authorization", format: "Bearer {}", hosts: ["api.example.com"] },
+    },
+  };
+  const guardedFetch: typeof fetch = async (_, init) => new Response(String(new Headers(init?.headers).get("authorization")));
+  const own = createHostFetch(
+    "worker",
+    { ...ways(["GET"]), guardedFetch },
+    createPlaceholders(secrets, () => ({ token: "s3cret" })),
+  );
+  const request = { url: "https://api.example.com/a", method: "GET", headers: [], body: null, redirect: "follow" };
+  const { body } = await own(request, new AbortController().signal);
+  expect(Buffer.from(body ?? "", "base64").toString()).toMatch(/^Bearer signalbox-secret-[0-9a-f]{32}$/);
+});
+
 /** The host's response to a request that a plugin sends without its boot file. */
 async function sentFor(asked: object): Promise<{ url: string; headers: string[] } | string> {
   let sent: { url: string; headers: string[] } | string = "nothing";

@@ -53,11 +53,13 @@ export function createPlaceholders(
         const named = headerValue?.match(/signalbox-secret-[0-9a-f]{32}/)?.[0];
         const found = named ? values.get(named) : undefined;
         const value = found?.name === name ? found.value : headerValue === null ? own()[name] : undefined;
-        if (typeof value === "string" && value !== "")
-          headers.set(
-            inject.name,
-            inject.format.replace("{}", () => value),
-          );
+        if (typeof value !== "string" || value === "") continue;
+        // A new value may be used before the process has restarted with its placeholder. From now on, it is hidden too.
+        placeholderFor(name, value);
+        headers.set(
+          inject.name,
+          inject.format.replace("{}", () => value),
+        );
       }
     },
     hide: (text) => {
