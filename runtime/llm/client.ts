@@ -4,6 +4,7 @@ import { deadlineOf } from "../platform/abortable.ts";
 import { innermost } from "../platform/error-text.ts";
 import { jsonOr, shortText } from "../platform/json.ts";
 import { isBrokenOff } from "../platform/network/lean-fetch.ts";
+import { ProxyError } from "../platform/network/proxy-agent.ts";
 import { withoutUrlSecrets } from "../platform/network/url-secrets.ts";
 import { headerOf } from "../platform/network/whole-response.ts";
 import { Failure } from "../platform/retry.ts";
@@ -239,6 +240,8 @@ export function classify(error: unknown, endpoint: Endpoint): unknown {
 
 /** Why a connection failed, for example ECONNREFUSED. */
 function codeIn(error: Error): string {
-  const { code } = innermost(error) as { code?: unknown };
+  const cause = innermost(error) as { code?: unknown };
+  if (cause instanceof ProxyError) return `: ${cause.message}`;
+  const { code } = cause;
   return typeof code === "string" && /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? ` (${code})` : "";
 }

@@ -4,10 +4,11 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { startModel } from "../../examples/demo/model.ts";
 import { freshDatabase } from "../harness/databases.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
 import { refusedStart } from "../harness/refused-start.ts";
-import { startService } from "../harness/service.ts";
+import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
 test("a proxy without a scheme stops the start, and is not shown", async () => {
@@ -38,6 +39,51 @@ test("the proxies in .env are used, like those in the environment", { timeout: 1
   await service.get("/api/status");
   await eventually(() => hosts.includes("model.invalid"));
   proxy.close();
+});
+
+const checkOf = async (service: Service, name: string) => {
+  const { body } = await service.get<{ checks: { name: string; state: string; message: string }[] }>("/api/status");
+  return body.checks.find((one) => one.name === name && one.state !== "unknown");
+};
+
+// Deno's errors do not say whether the proxy or the host refused.
+test.skipIf(runtimeUnderTest() === "deno")("a proxy that refuses, or does not run, is named", { timeout: 120_000 }, async () => {
+  const proxy = createServer((socket) => {
+    socket.on("error", () => {}).once("data", () => socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"));
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const { port } = proxy.address() as AddressInfo;
+  const env = {
+    NODE_USE_ENV_PROXY: "true",
+    HTTP_PROXY: `http://127.0.0.1:${port}`,
+    LLM_BASE_URL: "http://model.invalid/v1",
+    EMBEDDING_PROVIDER: "local",
+    ALPHA_API_URL: "http://tracker.invalid",
+    ALPHA_TOKEN: "tracker-token",
+  };
+  await using service = await startService({ env });
+  expect(await eventually(() => checkOf(service, "model"))).toMatchObject({ state: "failed" });
+  const refused = await eventually(() => checkOf(service, "connection:alpha"));
+  expect(refused?.message).toContain("the proxy answered 407: it does not accept");
+  expect((await checkOf(service, "model"))?.message).toContain("the proxy answered 407: it does not accept");
+  await service.stop();
+  proxy.close();
+  await service.restart();
+  const absent = await eventually(() => checkOf(service, "model"));
+  expect(absent?.message).toContain(`the proxy 127.0.0.1:${port} could not be reached: connect ECONNREFUSED`);
+});
+
+test("no proxy is used for the networks in NO_PROXY", { timeout: 120_000 }, async () => {
+  const model = await startModel();
+  const env = {
+    NODE_USE_ENV_PROXY: "true",
+    HTTP_PROXY: "http://127.0.0.1:9",
+    NO_PROXY: "10.0.0.0/8, 127.0.0.0/8",
+    LLM_BASE_URL: model.url,
+  };
+  await using service = await startService({ env });
+  expect(await eventually(() => checkOf(service, "model"))).toMatchObject({ state: "ok" });
+  await model.close();
 });
 
 test("a DIRECT_DATABASE_URL of another database stops the start, and that database stays as it is", {

@@ -1,9 +1,10 @@
 import { pipeline, Readable } from "node:stream";
 import { createGunzip, gunzipSync } from "node:zlib";
 import { fetchOnce } from "@signalbox/sdk";
-import { Agent, EnvHttpProxyAgent, interceptors, request } from "undici";
+import { Agent, interceptors, request } from "undici";
 import { type Config, setProxiesOfDeno } from "../config.ts";
 import { boundedResponse, boundedStream } from "./bounded-response.ts";
+import { openProxyAgent, proxyErrorIn } from "./proxy-agent.ts";
 import { redirects } from "./redirects.ts";
 import { WholeResponse } from "./whole-response.ts";
 
@@ -31,7 +32,7 @@ export function leanFetch(config: Pick<Config, "proxies">, isDeno = "Deno" in gl
   if (isDeno && config.proxies) setProxiesOfDeno(config.proxies);
   if (isDeno) return standardFetch;
   const limits = { headersTimeout: 0, bodyTimeout: 0 };
-  const agent = config.proxies ? new EnvHttpProxyAgent({ ...limits, ...config.proxies }) : new Agent(limits);
+  const agent = config.proxies ? openProxyAgent(config.proxies, limits) : new Agent(limits);
   const redirectingAgent = agent.compose(interceptors.redirect(redirectOptions));
   return async (input, init = {}) => {
     const { body, signal } = init;
@@ -65,7 +66,9 @@ export function leanFetch(config: Pick<Config, "proxies">, isDeno = "Deno" in gl
         : new Response(content, { status: answer.statusCode, headers: fields });
     } catch (error) {
       signal?.throwIfAborted();
-      throw error instanceof TypeError && error.message === brokenOff ? error : new TypeError("fetch failed", { cause: error });
+      throw error instanceof TypeError && error.message === brokenOff
+        ? error
+        : new TypeError("fetch failed", { cause: proxyErrorIn(error) });
     }
   };
 }

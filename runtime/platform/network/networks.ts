@@ -18,6 +18,15 @@ export function parseNetworks(list: readonly string[]): Networks {
   };
 }
 
+/** Whether a text is a network in CIDR notation or an address. */
+export function isNetwork(text: string): boolean {
+  try {
+    return parseNetwork(text).length > 0;
+  } catch {
+    return false;
+  }
+}
+
 function parseNetwork(text: string): [Address, number] {
   const error = new Error(`${JSON.stringify(text.slice(0, 100))} is not a network such as 10.0.0.0/8, fd00::/8 or 192.0.2.7`);
   const [address = "", bits, ...rest] = text.trim().split("/");

@@ -132,7 +132,7 @@ export const service = {
     "Whether traces contain prompts, answers, and tool arguments and results, which may be confidential.",
   ),
   NODE_USE_ENV_PROXY: yesNo(false).describe(
-    "Whether requests to models and trackers use the proxies in `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`.",
+    "Whether requests to models and trackers use the proxies in `HTTP_PROXY` and `HTTPS_PROXY`, except to the hosts and networks in `NO_PROXY`. Addresses that are entered over the API, for example of MCP servers and wikis, are contacted directly.",
   ),
   GRPC_TLS_CERT: z
     .string()
