@@ -5,6 +5,7 @@ import type { Connection } from "../plugins/connections.ts";
 import { Board, type Probe } from "../status/board.ts";
 import {
   agentSecretsProbe,
+  certificateProbe,
   clockProbe,
   credentialsProbe,
   diskProbe,
@@ -108,6 +109,7 @@ function probesOf({ core, requiredParts, network, resources, plugins, background
     settingsProbe(sql),
     credentialsProbe(sql, vault),
     agentSecretsProbe(sql),
+    ...(config.GRPC_TLS_CERT ? [certificateProbe(resolve(config.GRPC_TLS_CERT))] : []),
     ...(database.kind === "embedded" ? [diskProbe(resolve(config.DATA_DIR))] : []),
     ...(background
       ? [retentionProbe(background.retention.last), queuesProbe(sql, plugins.host.queues, background.queueFailures)]

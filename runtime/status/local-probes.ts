@@ -1,4 +1,5 @@
-import { statfs } from "node:fs/promises";
+import { X509Certificate } from "node:crypto";
+import { readFile, statfs } from "node:fs/promises";
 import type { Part } from "../health/operations.ts";
 import { type RefusedSummary, refusedSummaries } from "../message-queues/refused-queries.ts";
 import { clockError } from "../platform/clock.ts";
@@ -174,6 +175,29 @@ const refusedText = ({ count, reason }: RefusedSummary): string => {
   const [messages, are] = count === 1 ? ["1 message", "is"] : [`${count} messages`, "are"];
   return `the queue refused ${messages}, which ${are} published again later: ${reason.replace(/\.$/, "")}`;
 };
+
+/** How long before its end a certificate should be renewed, in milliseconds. */
+const renewalMs = 14 * 86_400_000;
+
+/** When the certificate of the gRPC port expires. `path`: its file, which the service reads once, when it starts. */
+export function certificateProbe(path: string): Probe {
+  const name = "grpc_certificate";
+  let end: string | null = null;
+  return {
+    name,
+    everyMs,
+    run: async () => {
+      end ??= new Date(new X509Certificate(await readFile(path)).validTo).toISOString();
+      const leftMs = Date.parse(end) - Date.now();
+      if (leftMs > renewalMs) return [{ name, state: "ok", message: `the certificate of the gRPC port expires at ${end}` }];
+      const cure = `renew GRPC_TLS_CERT (${path}), and then restart the service`;
+      if (leftMs > 0)
+        return [{ name, state: "degraded", message: `the certificate of the gRPC port expires at ${end}; ${cure}` }];
+      const message = `the certificate of the gRPC port expired at ${end}, so agents cannot connect; ${cure}`;
+      return [{ name, state: "failed", message }];
+    },
+  };
+}
 
 /** Free disk space for the embedded database. */
 export const diskProbe = (folder: string): Probe => ({

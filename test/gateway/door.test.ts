@@ -7,9 +7,10 @@ import { Code, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AgentGateway } from "../../examples/agent-typescript/gen/gateway_pb.js";
+import { shiftedClock } from "../harness/clock.ts";
 import { gateway as gatewayAt } from "../harness/gateway.ts";
 import { failureOf, grpcGateway } from "../harness/grpc-agent.ts";
-import { root } from "../harness/process.ts";
+import { root, runtimeUnderTest } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
@@ -66,6 +67,24 @@ test("with a certificate it speaks TLS, also to buf curl, and nothing else", asy
   const health = await curl(`${baseUrl}/grpc.health.v1.Health/Check`, {}, "--cacert", cert);
   expect(health).toEqual({ status: "SERVING" });
 });
+
+test("the status says when the certificate expires", async () => {
+  const certificateOf = async (one: Service) => {
+    const { body } = await one.get<{ checks: { name: string; state: string; message: string }[] }>("/api/status");
+    return body.checks.find(({ name, state }) => name === "grpc_certificate" && state !== "unknown");
+  };
+  const expiring = await eventually(() => certificateOf(guarded));
+  expect(expiring).toMatchObject({
+    state: "degraded",
+    message: expect.stringMatching(/expires at 20\d\d-.*restart the service$/),
+  });
+  expect(await certificateOf(plain)).toBeUndefined();
+  if (runtimeUnderTest() === "deno") return;
+  const later = { GRPC_TLS_CERT: join(folder, "cert.pem"), GRPC_TLS_KEY: join(folder, "key.pem"), ...shiftedClock(2 * 86_400) };
+  await using expired = await startService({ env: later });
+  const check = await eventually(() => certificateOf(expired));
+  expect(check).toMatchObject({ state: "failed", message: expect.stringContaining("expired at 20") });
+}, 120_000);
 
 test("once there are API keys, an agent registers with its secret or with a key", async () => {
   const nodeOptions = { ca: readFileSync(join(folder, "cert.pem")) };
