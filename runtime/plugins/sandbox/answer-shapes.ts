@@ -1,6 +1,7 @@
 import { author } from "@signalbox/schema/policy";
 import type { Json } from "@signalbox/sdk";
 import { z } from "zod";
+import { readablePolled } from "./polled-events.ts";
 
 /** The accepted members of a plugin's responses; all others are dropped. Text is truncated when it is stored. */
 const text = z.string().max(1_000_000);
@@ -64,13 +65,17 @@ const accountReport = z
   .transform((report) => report ?? undefined);
 const postedComment = z.object({ id: shortText, url: shortText });
 const webhookPayload = z.object({ headers: z.record(z.string(), shortText), payload: json });
-export const pollResult = z.object({
-  events: list(webhookPayload),
-  cursor: z.string().max(100_000),
-  unreadable: list(z.object({ item: shortText, reason: shortText }))
-    .nullish()
-    .transform((items) => items ?? []),
-});
+export const pollResult = z
+  .object({
+    events: z.array(z.unknown()).max(10_000),
+    cursor: z.string().max(100_000),
+    unreadable: z
+      .array(z.unknown())
+      .max(10_000)
+      .nullish()
+      .transform((items) => items ?? []),
+  })
+  .transform(({ events, cursor, unreadable }) => ({ cursor, ...readablePolled(events, unreadable) }));
 const createdIssue = z.object({ key: shortText, url: shortText, event: webhookPayload.nullable() });
 const subjectDetails = z.object({
   subject: z.object({ project: shortText, issue: shortText }).optional(),

@@ -1,0 +1,49 @@
+import { createHash } from "node:crypto";
+import type { UnreadableItem, WebhookPayload } from "@signalbox/sdk";
+
+/** Maximum length of a text, in characters. */
+const maxText = 10_000;
+/** How many events that are not valid are told apart by their digest. */
+const maxDigests = 100;
+
+/**
+ * The valid events of a poll. Each other one becomes an unreadable item, so that it does not stop the others. Checks by hand, because
+ * 10,000 schema errors would block the event loop.
+ */
+export function readablePolled(
+  events: readonly unknown[],
+  items: readonly unknown[],
+): { events: WebhookPayload[]; unreadable: UnreadableItem[] } {
+  const unreadable = items.map((item, at) => (isItem(item) ? item : { item: `unreadable: ${at}`, reason: "is not valid" }));
+  let digests = 0;
+  const readable = events.flatMap((event, at) => {
+    if (isPayload(event)) return [{ headers: event.headers, payload: event.payload }];
+    const digest = digests++ < maxDigests ? `, SHA-256 ${digestOf(event)}` : "";
+    unreadable.push({ item: `events: ${at}${digest}`, reason: faultOf(event) });
+    return [];
+  });
+  return { events: readable, unreadable };
+}
+
+const isText = (value: unknown): value is string => typeof value === "string" && value.length <= maxText;
+const isItem = (value: unknown): value is UnreadableItem => isObject(value) && isText(value.item) && isText(value.reason);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isPayload = (event: unknown): event is WebhookPayload => faultOf(event) === "";
+
+/** What is wrong with an event of a poll; an empty text if it is valid. */
+function faultOf(event: unknown): string {
+  if (!isObject(event)) return "must be an object";
+  const { headers, payload } = event;
+  if (!isObject(headers)) return "headers: must be an object";
+  const bad = Object.keys(headers).find((name) => !isText(headers[name]));
+  if (bad !== undefined) return `headers.${bad}: must be a string of at most ${maxText} characters`;
+  return payload === undefined ? "payload: is required" : "";
+}
+
+const digestOf = (value: unknown): string =>
+  createHash("sha256")
+    .update(JSON.stringify(value) ?? "")
+    .digest("hex")
+    .slice(0, 12);
