@@ -3,20 +3,16 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AMQPChannel, AMQPClient } from "@cloudamqp/amqp-client";
 import type { IncomingWebhook } from "@signalbox/sdk";
 import { freePorts } from "@signalbox/sdk/testing";
+import { type Environment, program, refuse, stopStream } from "./faults.ts";
 
 const incoming = "webhooks";
 const published = "signalbox.events";
 const mark = "dev.signalbox.publisher.read";
-
-/** Debian's command in /usr/sbin changes to a user of its own. */
-const program = "/usr/lib/rabbitmq/bin/rabbitmq-server";
-
-type Environment = Readonly<Record<string, string>>;
 
 /** A RabbitMQ without plugins on loopback. Acknowledged messages survive `kill`. `ports`: three free ones. */
 export async function startBroker(options: { command?: string; ports?: readonly number[] } = {}) {
@@ -84,7 +80,7 @@ export async function startBroker(options: { command?: string; ports?: readonly 
      * Puts the stream into the state in which RabbitMQ can leave it after a kill (declared, but not started), and closes all
      * connections. Returns a function that starts it.
      */
-    stopStream: () => stopStream(env),
+    stopStream: () => stopStream(env, published),
     /** Refuses messages with a routing key from now on, for example `event.received`, and closes all connections; `null`: none. */
     refuse: (routingKey: string | null) => refuse(env, routingKey),
     /** Starts it again on its ports, with what it kept. */
@@ -167,33 +163,6 @@ async function startServer(command: string, env: Environment): Promise<() => Pro
     signal();
     await end;
   };
-}
-
-/** A channel remembers what its user may do. */
-const closeAll = `[rabbit_networking:close_connection(One, "") || One <- rabbit_networking:connections()]`;
-
-function refuse(env: Environment, routingKey: string | null): void {
-  const [user, host, by] = [`<<"guest">>`, `<<"/">>`, `<<"test">>`];
-  const allowed = `<<"signalbox">>, <<"^(?!${routingKey}$)">>, <<".*">>`;
-  const change =
-    routingKey === null
-      ? `clear_topic_permissions(${user}, ${host}, ${by})`
-      : `set_topic_permissions(${user}, ${host}, ${allowed}, ${by})`;
-  evaluate(env, `rabbit_auth_backend_internal:${change}, ${closeAll}`);
-}
-
-function stopStream(env: Environment): () => void {
-  const stream = `rabbit_misc:r(<<"/">>, queue, <<"${published}">>)`;
-  evaluate(env, `mnesia:dirty_delete(rabbit_queue, ${stream}), ${closeAll}`);
-  return () =>
-    evaluate(env, `[mnesia:dirty_write(rabbit_queue, One) || One <- mnesia:dirty_read(rabbit_durable_queue, ${stream})]`);
-}
-
-/** Evaluates an Erlang expression in the server. */
-function evaluate({ RABBITMQ_DIST_PORT: _, ...env }: Environment, expression: string): void {
-  // Without the port of the server, on which the command would listen too.
-  const options = { env: { PATH: process.env.PATH, ...env }, stdio: "ignore" } as const;
-  execFileSync(`${dirname(program)}/rabbitmqctl`, ["-q", "-n", env.RABBITMQ_NODENAME ?? "", "eval", `${expression}.`], options);
 }
 
 type Connected = <T>(run: (channel: AMQPChannel) => Promise<T>) => Promise<T>;

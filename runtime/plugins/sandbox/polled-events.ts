@@ -3,7 +3,7 @@ import type { UnreadableItem, WebhookPayload } from "@signalbox/sdk";
 
 /** Maximum length of a text, in characters. */
 const maxText = 10_000;
-/** How many events that are not valid are told apart by their digest. */
+/** Maximum number of events that are not valid and have a digest in their name. */
 const maxDigests = 100;
 
 /**
