@@ -56,7 +56,9 @@ export const fieldsOf = (item: z.ZodObject, long: readonly string[]) =>
         context.addIssue({ code: "custom", message: `items have no member ${JSON.stringify(name)}; ${help}` });
       }
     })
-    .describe(`Long members to include, comma-separated: ${long.join(", ")}. Default: none.`);
+    .describe(
+      `Long members to include, comma-separated: ${long.join(", ")}. With them, a page can contain fewer items than \`limit\`: it ends before they exceed 16 MiB. Use the cursor to read on. Default: none.`,
+    );
 
 /** The names in a comma-separated list. */
 export const namesIn = (fields: string | undefined): string[] =>

@@ -30,6 +30,7 @@ export function listEvents(
       ${filter.outcome === undefined ? sql`` : sql`and outcome = ${filter.outcome}`}
       ${subjects ? sql`and subject = any(${subjects as string[]}::text[])` : sql``}`,
     text: sql`reason`,
+    ...(whole && { bytes: sql`coalesce(octet_length(body), 0)` }),
   };
   return readHistory<WebhookEvent & { body?: Uint8Array }>(sql, history, filter);
 }

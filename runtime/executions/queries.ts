@@ -47,6 +47,11 @@ function columns(sql: Queryable, of: "" | "e." = "") {
   const parts = Object.entries(resultOf(sql, of === "" ? "task_executions" : "e"));
   return parts.reduce((all, [name, part]) => sql`${all}, ${part} as ${sql(name)}`, members(sql, of));
 }
+/** Bytes of the stored result. */
+function resultBytes(sql: Queryable): Fragment {
+  const { result, packed_result, answer_output, packed_answer } = resultOf(sql, "task_executions");
+  return sql`coalesce(octet_length(${result}), octet_length(${packed_result}), octet_length((${answer_output})::text), octet_length(${packed_answer}), 0)`;
+}
 type Row = Execution & StoredResult;
 
 /** The conditions on the end of an execution, each with a leading `and`. What has ended before a time was created before it. */
@@ -75,6 +80,7 @@ export async function listExecutions(
     columns: whole ? columns(sql) : members(sql),
     where,
     text: sql`coalesce(error, held_reason)`,
+    ...(whole && { bytes: resultBytes(sql) }),
   };
   const page = await readHistory<Row>(sql, history, filter);
   return { ...page, items: page.items.map(shownResult) };

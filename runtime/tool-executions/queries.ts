@@ -42,6 +42,7 @@ export function listToolExecutions(
       ${filter.status === undefined ? sql`` : sql`and t.state = ${filter.status}`}
       ${subjects ? sql`and t.execution_id in (select e.id from task_executions e where e.subject = any(${subjects as string[]}::text[]))` : sql``}`,
     text: sql`t.error`,
+    ...(whole && { bytes: sql`coalesce(octet_length(t.output::text), 0)` }),
   };
   return readHistory<ToolExecution>(sql, history, filter);
 }

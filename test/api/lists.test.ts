@@ -173,6 +173,28 @@ test("long members only if fields names them", async () => {
   expect((await page(`${events}&fields=payload`)).rows[0]).toMatchObject({ payload: { issue: { number: 3 } } });
 });
 
+test("a page with payloads ends before they exceed 16 MiB, and the cursor reads on", async () => {
+  const since = new Date().toISOString();
+  const sent: string[] = [];
+  for (const mebibytes of [17, 1, 1]) {
+    const padding = "x".repeat(mebibytes * 2 ** 20);
+    const { status, body } = await world.service.webhook({ action: "created", padding }, { event: "star" });
+    expect(status).toBe(200);
+    sent.unshift(body.event_id);
+  }
+  for (const search of ["", "&q=star%20mapping"]) {
+    const pages: (readonly string[])[] = [];
+    for (let next: string | null = ""; next !== null; ) {
+      const cursor = next && `&cursor=${next}`;
+      const found = await page(`/api/webhook-events?fields=payload&from=${since}${search}${cursor}`);
+      expect(found.rows.every((row) => "payload" in row)).toBe(true);
+      pages.push(ids(found.rows));
+      next = found.next;
+    }
+    expect(pages).toEqual([sent.slice(0, 2), sent.slice(2)]);
+  }
+});
+
 test("finished_from and finished_to bound the time of the end, in a list and in bulk", async () => {
   type Finished = Row & { readonly finished_at: string };
   const all = (await page("/api/task-executions?limit=1000")).rows as Finished[];

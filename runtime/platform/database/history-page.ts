@@ -28,7 +28,12 @@ export interface History {
   readonly joined?: Fragment;
   /** Text that `q` searches. Rows without it are `null`. */
   readonly text: Fragment;
+  /** Bytes of the long texts in `columns`, if they contain some. A page ends before they exceed `maxPageBytes`. */
+  readonly bytes?: Fragment;
 }
+
+/** Maximum bytes of the long texts of a page; the first item may be longer. The description of `fields` in schema/history.ts names it. */
+const maxPageBytes = 16 * 2 ** 20;
 
 /** Maximum count. A higher count would cost more than the list itself. */
 const maxCounted = 10_000;
@@ -54,18 +59,29 @@ interface Scope {
 
 async function readRows<T>(sql: Queryable, history: History, filter: Filter, { where, behind }: Scope): Promise<HistoryPage<T>> {
   const { table, key, columns, joined = sql`` } = history;
+  const all = sql`${where} ${beyond(sql, history, filter, behind)} order by ${key} ${direction(sql, filter)}`;
+  const limit = await fittingRows(sql, history, filter, sql`${all} limit ${filter.limit} offset ${filter.offset}`);
   const rows = await sql<(T & { history_key: string })[]>`
-    select ${columns}, ${key}::text as history_key from ${table} ${joined} ${where} ${beyond(sql, history, filter, behind)}
-    order by ${key} ${direction(sql, filter)} limit ${filter.limit + 1} offset ${filter.offset}`;
+    select ${columns}, ${key}::text as history_key from ${table} ${joined} ${all} limit ${limit + 1} offset ${filter.offset}`;
   const [count] = await sql<[{ total: number }]>`
     select count(*) as total from (select 1 from ${table} ${where} limit ${maxCounted + 1}) counted`;
-  const items = rows.slice(0, filter.limit);
+  const items = rows.slice(0, limit);
   return {
     items,
     total: Math.min(count.total, maxCounted),
     total_is_minimum: count.total > maxCounted,
     next_cursor: rows.length > items.length ? cursorOf(filter, items.at(-1)?.history_key as string) : null,
   };
+}
+
+/** How many of the rows of a page fit into it; at least one. `rows`: the conditions and the limit of the page. */
+async function fittingRows(sql: Queryable, { table, key, bytes }: History, filter: Filter, rows: Fragment): Promise<number> {
+  if (!bytes) return filter.limit;
+  const [fitting] = await sql<[{ count: number }]>`
+    select count(*) as count from (
+      select sum(bytes) over (order by k ${direction(sql, filter)}) as total from (select ${key} as k, ${bytes} as bytes from ${table} ${rows}) page
+    ) summed where total <= ${maxPageBytes}`;
+  return Math.min(filter.limit, Math.max(1, fitting.count));
 }
 
 interface Found {
@@ -99,10 +115,11 @@ async function searchRows<T>(
   };
   const page = await find(behind);
   const all = behind === null ? page : await find(null);
-  const keys = (page.keys ?? []).slice(0, filter.limit);
+  const oneOf = (keys: readonly string[]) => sql`where ${key} = any(${keys as string[]}::${sql.unsafe(history.keyType)}[])`;
+  const found = (page.keys ?? []).slice(0, filter.limit);
+  const keys = found.slice(0, await fittingRows(sql, history, filter, oneOf(found)));
   const items = await sql<(T & { history_key: string })[]>`
-    select ${columns}, ${key}::text as history_key from ${table} ${joined}
-    where ${key} = any(${keys as string[]}::${sql.unsafe(history.keyType)}[]) order by ${key} ${order}`;
+    select ${columns}, ${key}::text as history_key from ${table} ${joined} ${oneOf(keys)} order by ${key} ${order}`;
   const more = (page.keys?.length ?? 0) > keys.length ? keys.at(-1) : page.read === maxSearched ? page.last : null;
   return {
     items,
