@@ -4,8 +4,12 @@ import type { Terminal } from "./terminal.ts";
 
 /** Runs the command in `process.argv` with the streams of the process. */
 export async function main(run: (argv: readonly string[], terminal: Terminal) => Promise<number | null>): Promise<void> {
-  // `signalbox … | head` closes the pipe early, which is not an error.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    // `signalbox … | head` closes the pipe early, which is not an error.
+    if (error.code === "EPIPE") process.exit(0);
+    process.stderr.write(`The output is incomplete, because it could not be written: ${error.message}.\n`);
+    process.exit(1);
+  });
   const code = await run(process.argv.slice(2), {
     out: (written) => void process.stdout.write(written),
     err: (written) => void process.stderr.write(written),
