@@ -38,7 +38,7 @@ export type {
   RefusedMessage,
   WebhookFeed,
 } from "./queue.ts";
-export { readableItems, timeText } from "./readable-items.ts";
+export { isUnmarked, itemOrNull, readableItems, timeText } from "./readable-items.ts";
 export { rememberLatest } from "./remember-latest.ts";
 export { checkHeaders, encodeForUrl } from "./request-parts.ts";
 export {

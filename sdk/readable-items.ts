@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { sanitizeText, timestampAt, truncate, valueAt } from "./json.ts";
+import { hasInvisibleMarker, hasMarker } from "./marker.ts";
 import type { UnreadableItem } from "./source.ts";
 
 /** Members that name an item on a platform, the best known first. */
@@ -22,6 +23,31 @@ export function readableItems<T>(schema: z.ZodType<T>, list: unknown, what: stri
     unreadable.push({ item: `${what}: ${nameOf(item)}`, reason: truncate(sanitizeText(reason), 500) });
     return [];
   });
+}
+
+/**
+ * The schema of an item that is null if it is malformed, so that it does not hide the others of its list. Other code looks for a comment
+ * of ours in some lists: there, a malformed item that may be ours must fail the whole list, or the comment would be posted twice. So
+ * give `isForeign`, which says whether a malformed item is certainly not ours.
+ */
+export const itemOrNull = <T>(schema: z.ZodType<T>, isForeign: (item: unknown) => boolean = () => true) =>
+  z.unknown().transform((item, context): T | null => {
+    const parsed = schema.safeParse(item);
+    if (parsed.success) return parsed.data;
+    if (isForeign(item)) return null;
+    const { path, message } = parsed.error.issues[0] ?? { path: [], message: "is not as expected" };
+    context.addIssue({ code: "custom", path: [...path], message });
+    return z.NEVER;
+  });
+
+/**
+ * Whether a malformed comment is certainly not ours: its text can be read and has no marker, or it has none. If its text is missing or
+ * no string, this cannot be known.
+ */
+export function isUnmarked(comment: unknown): boolean {
+  const body = valueAt(comment, "body");
+  if (comment === null || body === null) return true;
+  return typeof body === "string" && !hasMarker(body) && !hasInvisibleMarker(body.trimStart());
 }
 
 const dayMs = 86_400_000;

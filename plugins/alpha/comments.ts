@@ -89,7 +89,8 @@ export async function findComment(client: Client, place: Place, key: string, sig
   if (place.kind === "discussion") return (await findAllDiscussionComments(client, place, key, signal)).at(-1) ?? null;
   const { list, parameters } = routesOf(place);
   const load = (page: number) => client.read(`GET ${list}`, { ...parameters, per_page: 100, page }, shapes.comments, signal);
-  const among = (page: z.output<typeof shapes.comments>) => page.findLast((comment) => readMarker(comment.body) === key);
+  const among = (page: z.output<typeof shapes.comments>) =>
+    page.findLast((comment) => comment !== null && readMarker(comment.body) === key);
   const first = await load(1);
   let found = among(first.data);
   let forward = pageOf(first.link, "last") === null ? pageOf(first.link, "next") : null;

@@ -1,4 +1,4 @@
-import { PluginError, type PostedComment, readMarker, valueAt } from "@signalbox/sdk";
+import { isUnmarked, itemOrNull, PluginError, type PostedComment, readMarker, valueAt } from "@signalbox/sdk";
 import { z } from "zod";
 import type { Client } from "./client.ts";
 import type { Place } from "./place.ts";
@@ -8,7 +8,7 @@ type Discussion = Extract<Place, { kind: "discussion" }>;
 
 const commentShape = z.object({ id: z.string(), url: z.string() });
 const page = z.object({
-  nodes: z.array(commentShape.extend({ body: z.string() })),
+  nodes: z.array(itemOrNull(commentShape.extend({ body: z.string() }), isUnmarked)),
   pageInfo: z.object({ hasPreviousPage: z.boolean(), startCursor: z.string().nullish() }),
 });
 /** Maximum number of pages of 100 comments, newest first, in which to look for one of ours. */
@@ -46,7 +46,8 @@ export async function findAllDiscussionComments(
   for (let count = 0; count < maxPages; count++) {
     const answer = await client.graphql("read", listQuery, { id: reply_to ?? discussion, before }, signal);
     const { nodes, pageInfo } = readAnswer(page, valueAt(answer, "node", "comments"));
-    found.unshift(...nodes.filter(({ body }) => readMarker(body) === key).map(({ id, url }) => ({ id, url })));
+    const own = nodes.filter((node) => node !== null).filter(({ body }) => readMarker(body) === key);
+    found.unshift(...own.map(({ id, url }) => ({ id, url })));
     if (!pageInfo.hasPreviousPage || !pageInfo.startCursor) break;
     before = pageInfo.startCursor;
   }

@@ -14,7 +14,10 @@ export async function findAllComments(client: Client, place: Place, key: string,
   for (let page: number | null = 1; page !== null && page <= maxPages; ) {
     const { data, link } = await client.read(`GET ${list}`, { ...parameters, per_page: 100, page }, shapes.comments, signal);
     comments.push(
-      ...data.filter((comment) => readMarker(comment.body) === key).map((one) => postedCommentOf(client, place, one)),
+      ...data
+        .filter((comment) => comment !== null)
+        .filter((comment) => readMarker(comment.body) === key)
+        .map((one) => postedCommentOf(client, place, one)),
     );
     page = pageOf(link, "next");
   }

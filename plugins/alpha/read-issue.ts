@@ -20,8 +20,10 @@ export async function readIssue(client: Client, address: Address, signal: AbortS
   // The last page is rarely full, so the one before it is read too.
   const wanted = [last - 1, last].filter((page) => page > 0);
   const pages = await Promise.all(
-    wanted.map((page) => client.read(`${route}/comments`, { ...address, per_page: maxComments, page }, shapes.comments, signal)),
+    wanted.map((page) =>
+      client.read(`${route}/comments`, { ...address, per_page: maxComments, page }, shapes.shownComments, signal),
+    ),
   );
-  const comments: z.output<typeof shapes.comments> = pages.flatMap((page) => page.data).slice(-maxComments);
+  const comments = pages.flatMap((page) => page.data.filter((one) => one !== null)).slice(-maxComments);
   return { found, comments };
 }

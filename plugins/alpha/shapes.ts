@@ -1,4 +1,4 @@
-import { timeText } from "@signalbox/sdk";
+import { isUnmarked, itemOrNull, timeText } from "@signalbox/sdk";
 import { z } from "zod";
 
 /** The members of the platform's responses that are used. */
@@ -14,7 +14,10 @@ const author_association = z.string().nullish();
 const html_url = z.string().nullish();
 
 export const comment = z.object({ id, html_url, body: z.string().nullish(), user, author_association, ...times });
-export const comments = z.array(comment);
+/** A malformed one is null. */
+export const shownComments = z.array(itemOrNull(comment));
+/** Those among which one of ours is looked for. A malformed one is null if it is not ours. */
+export const comments = z.array(itemOrNull(comment, isUnmarked));
 export const reaction = z.object({ id, content: z.string(), user });
 export const reactions = z.array(reaction);
 export const account = z.object({ login: z.string() });

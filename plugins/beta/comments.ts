@@ -101,7 +101,7 @@ export async function findComment(
 ): Promise<PostedComment | null> {
   if (place.kind === "commits") return (await findAllComments(account, place, key)).at(-1) ?? null;
   for await (const page of pages(account, place, "desc")) {
-    const found = page.find((note) => readMarker(note.body) === key);
+    const found = page.find((note) => note !== null && readMarker(note.body) === key);
     if (!found) continue;
     const posted = postedCommentOf(account.connection, place, found.id);
     if (isPrivate) await requirePrivate(account, place, found, () => deleteComment(account, place, posted.id));
@@ -115,7 +115,7 @@ export async function findAllComments(account: Account, place: Place, key: strin
   const comments: PostedComment[] = [];
   for await (const page of pages(account, place, "asc")) {
     for (const note of page) {
-      if (readMarker(note.body) !== key) continue;
+      if (note === null || readMarker(note.body) !== key) continue;
       const posted = postedCommentOf(account.connection, place, note.id);
       comments.push(note.discussion ? { ...posted, id: `${note.discussion}:${note.id}` } : posted);
     }
@@ -125,7 +125,7 @@ export async function findAllComments(account: Account, place: Place, key: strin
 
 type ListedNote = { readonly id: number; readonly body: string; readonly discussion?: string };
 
-async function* pages(account: Account, place: Place, sort: "asc" | "desc"): AsyncGenerator<readonly ListedNote[]> {
+async function* pages(account: Account, place: Place, sort: "asc" | "desc"): AsyncGenerator<readonly (ListedNote | null)[]> {
   const { client, signal } = account;
   const { notes, discussions, path } = await notePath(account, place);
   for (let page = 1; page <= maxPages; page++) {
@@ -133,7 +133,7 @@ async function* pages(account: Account, place: Place, sort: "asc" | "desc"): Asy
     if (place.kind === "commits") {
       const request = { route: `GET ${discussions}`, path, query: paging, schema: shapes.discussions, signal };
       const { data } = await client.read(request);
-      yield data.flatMap(({ id, notes }) => notes.map((note) => ({ ...note, discussion: id })));
+      yield data.flatMap(({ id, notes }) => notes.map((note) => note && { ...note, discussion: id }));
       if (data.length < 100) return;
       continue;
     }

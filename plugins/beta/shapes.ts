@@ -1,4 +1,4 @@
-import { timeText } from "@signalbox/sdk";
+import { isUnmarked, itemOrNull, timeText } from "@signalbox/sdk";
 import { z } from "zod";
 
 /** The members of the platform's responses that are used. */
@@ -20,7 +20,10 @@ export const note = z.object({
   internal: z.boolean().nullish(),
   confidential: z.boolean().nullish(),
 });
-export const notes = z.array(note);
+/** A malformed one is null. */
+export const shownNotes = z.array(itemOrNull(note));
+/** Those among which one of ours is looked for. A malformed one is null if it is not ours. */
+export const notes = z.array(itemOrNull(note, isUnmarked));
 export const awards = z.array(z.object({ id: z.number(), name: z.string(), user }));
 export const account = z.object({ username: z.string() });
 export const accessToken = z.object({ scopes: z.array(z.string()) });
@@ -61,7 +64,7 @@ export const ignoredBody = z.unknown();
 /** A thread; that of a commit has its notes with it. */
 const threadNote = z.object({ id: z.number(), body: z.string() });
 export const discussion = z.object({ id: z.string(), notes: z.tuple([threadNote], threadNote) });
-export const discussions = z.array(z.object({ id: z.string(), notes: z.array(threadNote) }));
+export const discussions = z.array(z.object({ id: z.string(), notes: z.array(itemOrNull(threadNote, isUnmarked)) }));
 export const epic = z.object({ id: z.number() });
 export const confidentiality = z.object({ confidential: z.boolean().nullish() });
 /** A member of a project or group. */

@@ -102,8 +102,9 @@ const getIssue = (clientOf: ClientOf) =>
       if (isPublic && isHidden(data))
         throw new PluginError("unsupported", "the issue is confidential, but everyone can read what this run writes");
       const query = { per_page: 30, sort: "desc", order_by: "created_at" };
-      const request = { route: `GET ${route}/notes`, path: { ...address }, query, schema: shapes.notes, signal };
-      const notes = (await client.read(request)).data.filter((note) => !note.system && !(isPublic && isHidden(note))).reverse();
+      const request = { route: `GET ${route}/notes`, path: { ...address }, query, schema: shapes.shownNotes, signal };
+      const listed = (await client.read(request)).data.filter((note) => note !== null);
+      const notes = listed.filter((note) => !note.system && !(isPublic && isHidden(note))).reverse();
       return {
         issue: issueOf(address.kind, data.iid),
         title: sanitizeText(data.title ?? ""),

@@ -5,9 +5,8 @@ import type { Account } from "./client.ts";
 import { projectOf } from "./projects.ts";
 import { webUrlOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
+import { externalSource } from "./shapes.ts";
 
-/** Value of `external_source` in our comments; their `external_id` is the key. */
-export const externalSource = "signalbox";
 export const route = "/workspaces/{slug}/projects/{project}/issues/{issue}/comments/";
 export const maxPages = 100;
 
@@ -63,7 +62,7 @@ export async function findComment(account: Account, address: Address, key: strin
   for (let page = 0; page < maxPages; page++) {
     const query = { per_page: 100, cursor };
     const { data } = await client.read({ route: `GET ${route}`, path, query, schema: shapes.lists.comments, signal });
-    const comment = data.results.find((one) => one.external_source === externalSource && one.external_id === key);
+    const comment = data.results.find((one) => one?.external_source === externalSource && one.external_id === key);
     if (comment) return postedCommentOf(account, path, comment.id);
     if (!data.next_page_results || !data.next_cursor) return null;
     cursor = data.next_cursor;

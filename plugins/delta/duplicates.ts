@@ -1,9 +1,10 @@
 import { ifCode, type PostedComment } from "@signalbox/sdk";
 import type { Address } from "./address.ts";
 import type { Account } from "./client.ts";
-import { externalSource, maxPages, postedCommentOf, route } from "./comments.ts";
+import { maxPages, postedCommentOf, route } from "./comments.ts";
 import { projectOf } from "./projects.ts";
 import * as shapes from "./shapes.ts";
+import { externalSource } from "./shapes.ts";
 
 /** All comments with `key`, oldest first. The platform refuses a second one, unless both arrive at the same moment. */
 export async function findAllComments(account: Account, address: Address, key: string): Promise<PostedComment[]> {
@@ -14,7 +15,8 @@ export async function findAllComments(account: Account, address: Address, key: s
   for (let page = 0; page < maxPages; page++) {
     const query = { per_page: 100, cursor };
     const { data } = await client.read({ route: `GET ${route}`, path, query, schema: shapes.lists.comments, signal });
-    found.push(...data.results.filter((one) => one.external_source === externalSource && one.external_id === key));
+    const comments = data.results.filter((one) => one !== null);
+    found.push(...comments.filter((one) => one.external_source === externalSource && one.external_id === key));
     if (!data.next_page_results || !data.next_cursor) break;
     cursor = data.next_cursor;
   }

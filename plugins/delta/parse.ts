@@ -12,11 +12,11 @@ import {
 } from "@signalbox/sdk";
 import { anyProject, isId } from "./address.ts";
 import { changesOf } from "./changes.ts";
-import { externalSource } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { commentOf, eventText, issueIn } from "./event-text.ts";
 import { commentIn, eventName, idAt, isActivity, isIssue, isNone } from "./names.ts";
 import { actorOf, authorOf } from "./people.ts";
+import { externalSource } from "./shapes.ts";
 
 /** Parses any event. Never throws, whatever the payload is. */
 export async function parse(convert: Convert, { headers, payload }: WebhookPayload): Promise<SourceEvent> {

@@ -27,8 +27,8 @@ export async function readIssue({ client, signal }: Account, at: { readonly proj
     let cursor: string | undefined;
     for (let page = 0; page < maxPages; page++) {
       const query = { per_page: 100, cursor };
-      const { data } = await client.read({ route, path, query, schema: shapes.lists.comments, signal });
-      all.push(...data.results);
+      const { data } = await client.read({ route, path, query, schema: shapes.lists.shownComments, signal });
+      all.push(...data.results.filter((one) => one !== null));
       if (!data.next_page_results || !data.next_cursor) break;
       cursor = data.next_cursor;
     }

@@ -1,5 +1,8 @@
-import { type Json, timeText } from "@signalbox/sdk";
+import { itemOrNull, type Json, timeText, valueAt } from "@signalbox/sdk";
 import { z } from "zod";
+
+/** Value of `external_source` in our comments; their `external_id` is the key. */
+export const externalSource = "signalbox";
 
 /** The members of the platform's responses that are used. */
 const id = z.union([z.string(), z.number()]).transform(String);
@@ -71,6 +74,11 @@ const listOf = <T extends z.ZodType>(item: T) =>
     z.object({ results: z.array(item), next_cursor: z.string().nullish(), next_page_results: z.boolean().nullish() }),
     z.array(item).transform((results) => ({ results, next_cursor: null, next_page_results: false })),
   ]);
+/** Ours have an id of ours. Those of people have none. */
+function isForeignComment(one: unknown): boolean {
+  const [id, source] = [valueAt(one, "external_id"), valueAt(one, "external_source")];
+  return one === null || id === null || source === null || (typeof source === "string" && source !== externalSource);
+}
 /** Made once, because making a schema costs more than reading an answer with it. */
 export const lists = {
   /** The lists of a polled issue, of any form. */
@@ -78,7 +86,10 @@ export const lists = {
     listOf(z.unknown()),
     z.unknown().transform((results) => ({ results, next_cursor: null, next_page_results: false })),
   ]),
-  comments: listOf(comment),
+  /** A malformed one is null. */
+  shownComments: listOf(itemOrNull(comment)),
+  /** Those among which one of ours is looked for. A malformed one is null if it is not ours. */
+  comments: listOf(itemOrNull(comment, isForeignComment)),
   hooks: listOf(hook),
   issues: listOf(z.unknown()),
   labels: listOf(label),

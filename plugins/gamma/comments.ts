@@ -13,8 +13,6 @@ export interface Account {
   readonly signal: AbortSignal;
 }
 
-/** Name of the comment property that holds the key. */
-const property = "signalbox";
 export const route = "/issue/{issue}/comment";
 /** Pages of 100; the platform allows 5,000 comments on an issue. */
 export const maxPages = 60;
@@ -56,7 +54,7 @@ async function bodyOfPost({ connection, convert }: Account, { body, thread, ...p
   const visibility = thread ? visibilityOf(thread) : undefined;
   if (thread && visibility === undefined)
     throw new PluginError("unsupported", "the comment that it answers is restricted, and the webhook does not say to whom");
-  const properties = [{ key: property, value: { key } }, ...(post.private ? [internalProperty] : [])];
+  const properties = [{ key: shapes.ownProperty, value: { key } }, ...(post.private ? [internalProperty] : [])];
   return { body: await markedBody(convert, body, key, connection), properties, ...(visibility && { visibility }) };
 }
 
@@ -89,7 +87,7 @@ export async function findComment(
   for (let page = 0; page < maxPages; page++) {
     const query = { startAt: page * 100, maxResults: 100, orderBy: "-created", expand: "properties" };
     const { data } = await client.read({ route: `GET ${route}`, path: { issue }, query, schema: shapes.comments, signal });
-    const found = data.comments.find((comment) => hasKey(comment, key));
+    const found = data.comments.find((comment) => comment !== null && hasKey(comment, key));
     if (found) return postedCommentOf(connection, issue, found.id);
     if (data.startAt + data.comments.length >= data.total || data.comments.length === 0) return null;
   }
@@ -97,7 +95,7 @@ export async function findComment(
 }
 
 export function hasKey(comment: z.output<typeof shapes.comment>, key: string): boolean {
-  const own = comment.properties?.find((entry) => entry.key === property);
+  const own = comment.properties?.find((entry) => entry.key === shapes.ownProperty);
   return own === undefined ? isMarked(comment.body, key) : valueAt(own.value, "key") === key;
 }
 

@@ -9,7 +9,12 @@ export async function findAllComments(account: Account, issue: string, key: stri
   for (let page = 0; page < maxPages; page++) {
     const query = { startAt: page * 100, maxResults: 100, orderBy: "created", expand: "properties" };
     const { data } = await client.read({ route: `GET ${route}`, path: { issue }, query, schema: shapes.comments, signal });
-    comments.push(...data.comments.filter((one) => hasKey(one, key)).map(({ id }) => postedCommentOf(connection, issue, id)));
+    comments.push(
+      ...data.comments
+        .filter((one) => one !== null)
+        .filter((one) => hasKey(one, key))
+        .map(({ id }) => postedCommentOf(connection, issue, id)),
+    );
     if (data.startAt + data.comments.length >= data.total || data.comments.length === 0) break;
   }
   return comments;

@@ -1,5 +1,9 @@
-import { timeText } from "@signalbox/sdk";
+import { itemOrNull, timeText, valueAt } from "@signalbox/sdk";
 import { z } from "zod";
+import { isMarked } from "./bodies.ts";
+
+/** Name of the comment property that holds the key. */
+export const ownProperty = "signalbox";
 
 /** The members of the platform's responses that are used. Cloud identifies accounts by id, Server by name. */
 const user = z.looseObject({
@@ -22,7 +26,18 @@ export const comment = z.looseObject({
   updated: z.string().nullish(),
   properties: properties.optional(),
 });
-export const comments = z.object({ comments: z.array(comment), total: z.number().default(0), startAt: z.number().default(0) });
+const commentList = <T extends z.ZodType>(item: T) =>
+  z.object({ comments: z.array(item), total: z.number().default(0), startAt: z.number().default(0) });
+/** Ours have a property of ours, or a marker in their text. */
+function isForeignComment(one: unknown): boolean {
+  if (one === null) return true;
+  const [body, own] = [valueAt(one, "body"), properties.optional().safeParse(valueAt(one, "properties"))];
+  return body !== undefined && !isMarked(body) && own.success && !own.data?.some(({ key }) => key === ownProperty);
+}
+/** A malformed one is null. */
+export const shownComments = commentList(itemOrNull(comment));
+/** Those among which one of ours is looked for. A malformed one is null if it is not ours. */
+export const comments = commentList(itemOrNull(comment, isForeignComment));
 const nameShape = z.object({ name: z.string() });
 export const issue = z.object({
   id: z.string(),

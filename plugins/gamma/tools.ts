@@ -104,8 +104,9 @@ const getIssue = (clientOf: ClientOf, convert: Convert) =>
       if (isPublic && isSecured(data.fields))
         throw new PluginError("unsupported", "the issue has a security level, but everyone can read what this run writes");
       const query = { startAt: 0, maxResults: 30, orderBy: "-created", expand: "properties" };
-      const listed = { route: "GET /issue/{key}/comment", path: { key }, query, schema: shapes.comments, signal };
-      const comments = (await client.read(listed)).data.comments.filter((one) => !(isPublic && isHidden(one)));
+      const listed = { route: "GET /issue/{key}/comment", path: { key }, query, schema: shapes.shownComments, signal };
+      const readable = (await client.read(listed)).data.comments.filter((one) => one !== null);
+      const comments = readable.filter((one) => !(isPublic && isHidden(one)));
       const found = data.fields;
       return {
         issue: data.key,

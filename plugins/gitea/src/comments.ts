@@ -3,6 +3,8 @@ import {
   addMarker,
   type CallContext,
   ifCode,
+  isUnmarked,
+  itemOrNull,
   type PostedComment,
   rateLimitOf,
   readMarker,
@@ -67,15 +69,27 @@ export async function deleteComment(
 
 /** The comments that carry the key of the call, oldest first. The API returns all comments of an issue at once. */
 export async function findComments(client: ClientOf, path: Place, call: GiteaCall): Promise<PostedComment[]> {
-  const all = await readComments(client, path, call);
+  const all = await listComments(client, path, call, foundComments);
   const own = all.filter(({ body }) => readMarker(body) === call.key);
   return own.toSorted((a, b) => a.id - b.id).map(postedCommentOf);
 }
 
-export async function readComments(client: ClientOf, path: Place, call: GiteaCall): Promise<shapes.Comment[]> {
-  const { connection, signal } = call;
-  const request = { route: `GET ${comments}`, path: { ...path }, schema: z.array(shapes.comment), signal };
-  return (await client(connection).read(request)).data;
+/** All comments that can be read. */
+export const readComments = (client: ClientOf, path: Place, call: GiteaCall): Promise<shapes.Comment[]> =>
+  listComments(client, path, call, shownComments);
+
+const shownComments = z.array(itemOrNull(shapes.comment));
+/** Those among which one of ours is looked for. A malformed one that may be ours fails the list. */
+const foundComments = z.array(itemOrNull(shapes.comment, isUnmarked));
+
+async function listComments(
+  client: ClientOf,
+  path: Place,
+  { connection, signal }: GiteaCall,
+  schema: typeof shownComments,
+): Promise<shapes.Comment[]> {
+  const { data } = await client(connection).read({ route: `GET ${comments}`, path: { ...path }, schema, signal });
+  return data.filter((one) => one !== null);
 }
 
 const postedCommentOf = ({ id, html_url }: shapes.Comment): PostedComment => ({ id: String(id), url: html_url });

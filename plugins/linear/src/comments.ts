@@ -85,7 +85,7 @@ export async function updateComment(
 export async function findComment(account: Account, issue: string, key: string): Promise<PostedComment | null> {
   const posted = await commentById(account, idOf(key));
   if (posted) return postedCommentOf(posted);
-  for await (const page of commentPages(account, issue)) {
+  for await (const page of commentPages(account, issue, shapes.foundComments)) {
     const edited = page.find(({ body }) => hasInvisibleMarker(body, key));
     if (edited) return postedCommentOf(edited);
   }
@@ -109,7 +109,11 @@ async function commentById({ client, signal }: Account, id: string): Promise<sha
 }
 
 /** The comments of an issue, newest first, in pages. */
-async function* commentPages({ client, signal }: Account, issue: string): AsyncGenerator<readonly shapes.Comment[]> {
+async function* commentPages(
+  { client, signal }: Account,
+  issue: string,
+  comments: typeof shapes.shownComments,
+): AsyncGenerator<readonly shapes.Comment[]> {
   const document = `query CommentsOfIssue($issue: String!, $before: String) {
     issue(id: $issue) {
       comments(last: 100, before: $before) {
@@ -118,11 +122,11 @@ async function* commentPages({ client, signal }: Account, issue: string): AsyncG
     }
   }`;
   const info = z.object({ hasPreviousPage: z.boolean(), startCursor: z.string().nullish() });
-  const data = z.object({ issue: z.object({ comments: shapes.comments.extend({ pageInfo: info }) }) });
+  const data = z.object({ issue: z.object({ comments: comments.extend({ pageInfo: info }) }) });
   let before: string | null = null;
   for (let count = 0; count < maxPages; count++) {
     const page: z.output<typeof data> = await client.query({ document, variables: { issue, before }, data }, signal);
-    yield page.issue.comments.nodes;
+    yield page.issue.comments.nodes.filter((one) => one !== null);
     const { hasPreviousPage, startCursor } = page.issue.comments.pageInfo;
     if (!hasPreviousPage || !startCursor) return;
     before = startCursor;
@@ -131,7 +135,7 @@ async function* commentPages({ client, signal }: Account, issue: string): AsyncG
 
 /** The last comments of an issue, oldest first. */
 export async function lastComments(account: Account, issue: string): Promise<readonly shapes.Comment[]> {
-  for await (const page of commentPages(account, issue))
+  for await (const page of commentPages(account, issue, shapes.shownComments))
     return page.toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
   return [];
 }

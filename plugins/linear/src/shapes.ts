@@ -1,3 +1,4 @@
+import { isUnmarked, itemOrNull } from "@signalbox/sdk";
 import { z } from "zod";
 
 const list = <T extends z.ZodType>(of: T) => z.object({ nodes: z.array(of) });
@@ -42,6 +43,10 @@ export type Comment = z.output<typeof comment>;
 /** The members of `comment`. */
 export const commentFields = "id body url createdAt user { id name displayName }";
 export const comments = list(comment);
+/** A malformed one is null. */
+export const shownComments = list(itemOrNull(comment));
+/** Those among which one of ours is looked for. A malformed one is null if it is not ours. */
+export const foundComments = list(itemOrNull(comment, isUnmarked));
 export const issues = list(issue);
 
 /** What every mutation answers. */
