@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import type { Database } from "../platform/database/client.ts";
-import { testServer } from "../platform/database/test-database.ts";
 import { useTestDatabase } from "../platform/database/use-test-database.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
@@ -91,7 +90,7 @@ test("an execution that is stored during a claim is claimed with its event", { t
   expect(await claimed).toMatchObject([{ id, place: { private: true, thread: "t1" }, origin: { author: null } }]);
 });
 
-test.runIf(testServer)("a silent worker counts as a death, one that lost its lease but is alive does not", async () => {
+test("a silent worker counts as a death, one that lost its lease but is alive does not", { tags: ["postgres"] }, async () => {
   const { sql } = database();
   const id = await queueOne(sql, "d/d");
   const expire = async () => {
@@ -115,72 +114,70 @@ test.runIf(testServer)("a silent worker counts as a death, one that lost its lea
   expect(await state()).toMatchObject({ state: "queued", deaths: 1 });
 });
 
-test.runIf(testServer)(
-  "crashes count in a row: a further step resets the count, and each crash after the first doubles the wait",
-  async () => {
-    const { sql } = database();
-    const id = await queueOne(sql, "r/r");
-    const claim = async () => {
-      await sql`update task_executions set run_after = now() - interval '1 second' where id = ${id}`;
-      return claimOne(sql);
-    };
-    // In one transaction, so that the wait is measured from the moment of the release.
-    const die = () =>
-      sql.begin(async (tx) => {
-        await tx`update task_executions set lease_expires_at = now() - interval '1 second' where id = ${id}`;
-        expect(await releaseLost(tx as unknown as typeof sql, "expired")).toBe(1);
-        const [state] = await tx<{ deaths: number; wait: number }[]>`
+test("crashes count in a row: a further step resets the count, and each crash after the first doubles the wait", {
+  tags: ["postgres"],
+}, async () => {
+  const { sql } = database();
+  const id = await queueOne(sql, "r/r");
+  const claim = async () => {
+    await sql`update task_executions set run_after = now() - interval '1 second' where id = ${id}`;
+    return claimOne(sql);
+  };
+  // In one transaction, so that the wait is measured from the moment of the release.
+  const die = () =>
+    sql.begin(async (tx) => {
+      await tx`update task_executions set lease_expires_at = now() - interval '1 second' where id = ${id}`;
+      expect(await releaseLost(tx as unknown as typeof sql, "expired")).toBe(1);
+      const [state] = await tx<{ deaths: number; wait: number }[]>`
         select deaths, extract(epoch from run_after - now())::float8 as wait from task_executions where id = ${id}`;
-        return state as { deaths: number; wait: number };
-      });
-    const deaths: number[] = [];
-    for (let n = 0; n < 4; n++) {
-      await claim();
-      const state = await die();
-      deaths.push(state.deaths);
-      const shortest = n === 0 ? 0 : 2 ** n;
-      // The column has milliseconds.
-      expect(state.wait).toBeGreaterThan(shortest - 0.001);
-      expect(state.wait).toBeLessThan(2 * shortest + 0.001);
-    }
-    expect(deaths).toEqual([1, 2, 3, 4]);
-
-    const { lease } = await claim();
-    const step = newStep({ kind: "model", state: "succeeded" }, 0);
-    await writeChanges(sql, [{ id, lease, steps: [step], completed: [], patch: {} }]);
-    expect(await die()).toMatchObject({ deaths: 1 });
-    // The last crash is taken back, not one from before the step.
+      return state as { deaths: number; wait: number };
+    });
+  const deaths: number[] = [];
+  for (let n = 0; n < 4; n++) {
     await claim();
-    expect(await die()).toMatchObject({ deaths: 2 });
-    await releaseExecutions(sql, [{ id, lease, clean: false }]);
-    expect((await sql`select deaths from task_executions where id = ${id}`)[0]).toEqual({ deaths: 1 });
-  },
-);
+    const state = await die();
+    deaths.push(state.deaths);
+    const shortest = n === 0 ? 0 : 2 ** n;
+    // The column has milliseconds.
+    expect(state.wait).toBeGreaterThan(shortest - 0.001);
+    expect(state.wait).toBeLessThan(2 * shortest + 0.001);
+  }
+  expect(deaths).toEqual([1, 2, 3, 4]);
 
-test.runIf(testServer)(
-  "a step records how long its request may be under way; a clean release records that it is not",
-  async () => {
-    const { sql } = database();
-    await sql`update task_executions set state = 'cancelled' where state <> 'cancelled'`;
-    const row = { task_id: "t", canonical_trigger: "x", source: "alpha", slug: "alpha", project: "w/w", content: "" };
-    const rows = [1, 2].map((n) => ({ ...row, id: newId(), subject: `alpha:w/w#${n}`, issue: String(n) }));
-    await sql`insert into task_executions ${sql(rows)}`;
-    const held = await claim(sql, 2, newId());
-    for (const { id, lease } of held) {
-      const step = newStep({ kind: "post", state: "started", in_flight_ms: 600_000 }, 0);
-      await writeChanges(sql, [{ id, lease, steps: [step], completed: [], patch: {} }]);
-    }
-    await releaseExecutions(
-      sql,
-      held.map(({ id, lease }, n) => ({ id, lease, clean: n === 0 })),
-    );
-    const left = await Promise.all(held.map(async ({ id }) => (await loadSteps(sql, id))[0]?.in_flight_ms));
-    expect(left[0]).toBeNull();
-    expect(left[1]).toBeGreaterThan(500_000);
-  },
-);
+  const { lease } = await claim();
+  const step = newStep({ kind: "model", state: "succeeded" }, 0);
+  await writeChanges(sql, [{ id, lease, steps: [step], completed: [], patch: {} }]);
+  expect(await die()).toMatchObject({ deaths: 1 });
+  // The last crash is taken back, not one from before the step.
+  await claim();
+  expect(await die()).toMatchObject({ deaths: 2 });
+  await releaseExecutions(sql, [{ id, lease, clean: false }]);
+  expect((await sql`select deaths from task_executions where id = ${id}`)[0]).toEqual({ deaths: 1 });
+});
 
-describe.runIf(testServer)("workers that end without releasing their executions", () => {
+test("a step records how long its request may be under way; a clean release records that it is not", {
+  tags: ["postgres"],
+}, async () => {
+  const { sql } = database();
+  await sql`update task_executions set state = 'cancelled' where state <> 'cancelled'`;
+  const row = { task_id: "t", canonical_trigger: "x", source: "alpha", slug: "alpha", project: "w/w", content: "" };
+  const rows = [1, 2].map((n) => ({ ...row, id: newId(), subject: `alpha:w/w#${n}`, issue: String(n) }));
+  await sql`insert into task_executions ${sql(rows)}`;
+  const held = await claim(sql, 2, newId());
+  for (const { id, lease } of held) {
+    const step = newStep({ kind: "post", state: "started", in_flight_ms: 600_000 }, 0);
+    await writeChanges(sql, [{ id, lease, steps: [step], completed: [], patch: {} }]);
+  }
+  await releaseExecutions(
+    sql,
+    held.map(({ id, lease }, n) => ({ id, lease, clean: n === 0 })),
+  );
+  const left = await Promise.all(held.map(async ({ id }) => (await loadSteps(sql, id))[0]?.in_flight_ms));
+  expect(left[0]).toBeNull();
+  expect(left[1]).toBeGreaterThan(500_000);
+});
+
+describe("workers that end without releasing their executions", { tags: ["postgres"] }, () => {
   const log: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => log };
   const open = (missedChecks: number, keepsSession = true) =>
     LiveWorkers.open({ database: database(), log, missedChecks }, keepsSession);
