@@ -65,11 +65,10 @@ export interface ForwardingQueue extends Partial<WebhookFeed> {
   readonly about: string;
   /**
    * Delivers messages durably. Messages whose id is known, even acknowledged ones, are skipped. Returns the messages that the
-   * destination refuses and that a repetition would not make valid; all others are delivered. If it accepts others, the host sets the
-   * refused ones aside and publishes them again later, so that they do not hold up the messages after them.
+   * destination refuses for themselves; all others are delivered. If it accepts others, the host sets the refused ones aside and
+   * publishes them again later, so that they do not hold up the messages after them. A queue that refuses none need return nothing.
    */
-  // biome-ignore lint/suspicious/noConfusingVoidType: plugin authors write queues that refuse nothing and return nothing
-  publish(messages: readonly CloudEvent[]): Promise<readonly RefusedMessage[] | void>;
+  publish(messages: readonly CloudEvent[]): Promise<readonly RefusedMessage[] | undefined>;
 }
 
 /**

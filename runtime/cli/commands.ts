@@ -1,3 +1,4 @@
+import { amountText } from "../platform/amount-text.ts";
 import { UsageError } from "./arguments.ts";
 import type { Command, Given } from "./command.ts";
 import { operatorCommands } from "./operate.ts";
@@ -31,9 +32,7 @@ export const commands: readonly Command[] = [
     run: async (given, { out, err }, command) => {
       requireNoPositionals(given, command);
       const applied = await (await import("./local.ts")).runMigrate(given.flags.has("create"), err);
-      out(
-        applied === 0 ? "The database is up to date.\n" : `${applied} ${applied === 1 ? "migration" : "migrations"} applied.\n`,
-      );
+      out(applied === 0 ? "The database is up to date.\n" : `${amountText(applied, "migration")} applied.\n`);
       return 0;
     },
   },

@@ -2,6 +2,7 @@ import { list as listExecutions } from "@signalbox/schema/executions";
 import type { Output } from "@signalbox/schema/operation";
 import type { get as getStatus } from "@signalbox/schema/status";
 import { list as listEvents } from "@signalbox/schema/webhooks";
+import { amountText } from "../platform/amount-text.ts";
 import { toSecond } from "./output.ts";
 import { ask, RequestError } from "./request.ts";
 
@@ -54,7 +55,7 @@ function stateText({ state, paused }: Status, problems: number): string {
 const replicaText = ({ host, role, running, silent_seconds: silent }: Status["replicas"][number]): string =>
   `${host} (role ${role}, ${silent ? `silent for ${silent} s` : runsText(running)})`;
 
-const runsText = (running: number): string => `${running} ${running === 1 ? "execution" : "executions"} running`;
+const runsText = (running: number): string => `${amountText(running, "execution")} running`;
 
 function queueLine({ queued, running, held, waiting, failed_last_hour, oldest_queued_seconds: oldest }: Queue): string {
   const age = oldest === null ? "" : ` (oldest for ${oldest < 120 ? `${oldest} s` : `${Math.round(oldest / 60)} min`})`;

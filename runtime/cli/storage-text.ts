@@ -1,5 +1,6 @@
 import type { Output } from "@signalbox/schema/operation";
 import type { storage } from "@signalbox/schema/retention";
+import { amountText } from "../platform/amount-text.ts";
 import { tableOf, wrapText } from "./output.ts";
 
 /** The largest tables are listed individually up to this number. */
@@ -17,14 +18,14 @@ export function storageText({ bytes, tables, retention }: Output<typeof storage>
   });
   const otherTables = tables.length - largestTables.length;
   const lines = retention.map(({ what, setting, days, due }) => {
-    const period = days === 0 ? "kept indefinitely" : `kept for ${days} ${days === 1 ? "day" : "days"}`;
+    const period = days === 0 ? "kept indefinitely" : `kept for ${amountText(days, "day")}`;
     const about = `${what}: ${period}${setting ? ` (${setting})` : ""}${due > 0 ? `; ${due}${due >= maxDue ? " or more" : ""} to remove now` : ""}`;
     return wrapText(about, columns, "    ", "  ");
   });
   return [
     `The database is ${sizeOf(bytes)}. Its largest tables:`,
     tableOf(["table", "rows", "size", "per_day"], rows, columns).trimEnd(),
-    ...(otherTables > 0 ? [`and ${otherTables} smaller ${otherTables === 1 ? "table" : "tables"}`] : []),
+    ...(otherTables > 0 ? [`and ${amountText(otherTables, "smaller table")}`] : []),
     "Retention:",
     ...lines,
     "",

@@ -1,3 +1,4 @@
+import { amountText } from "../platform/amount-text.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import type { Command, CommandName, CommandPlace, Effect } from "../webhooks/command.ts";
 import { decideAtIssue } from "./proposals/decide.ts";
@@ -5,7 +6,7 @@ import { cancelExecutions, countBeyond, findFailedOfSubject, releaseHeld, requeu
 
 type Carry = (tx: Queryable, place: CommandPlace, rest: string) => Promise<Effect>;
 
-const count = (n: number): string => (n === 1 ? "1 execution" : `${n} executions`);
+const count = (n: number): string => amountText(n, "execution");
 
 /** The executions that a command leaves out, because another webhook started them. */
 async function skipped(tx: Queryable, { subjects, reach }: CommandPlace, state: "failed" | "held" | "waiting"): Promise<string> {

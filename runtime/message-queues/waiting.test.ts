@@ -1,4 +1,4 @@
-import type { CloudEvent } from "@signalbox/sdk";
+import type { CloudEvent, ForwardingQueue } from "@signalbox/sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newId } from "../platform/ids.ts";
 import { type Door, openDoor } from "../transports/http/testing/door.ts";
@@ -7,7 +7,7 @@ import { queueOperations } from "./operations.ts";
 import { sweepQueues } from "./queries.ts";
 
 // A queue that forwards its messages has no consumers, so no operation knows it.
-const forwarding = new Map([["chat", { about: "Into a chat.", publish: async () => {} }]]);
+const forwarding = new Map<string, ForwardingQueue>([["chat", { about: "Into a chat.", publish: async () => {} }]]);
 
 let door: Door;
 beforeAll(async () => {

@@ -1,5 +1,6 @@
 import type { WebhookEvent } from "../events/queries.ts";
 import type { Execution } from "../executions/queries.ts";
+import { amountText } from "../platform/amount-text.ts";
 import type { DeferredSummary } from "./queries.ts";
 
 /** A reason to use within a sentence, without its final full stop. */
@@ -12,12 +13,12 @@ export function eventVerdict(event: Pick<WebhookEvent, "outcome" | "reason" | "c
     return `${outcome === "discarded" ? "Discarded" : "Refused"}: ${clause(reason) ?? "no reason is stored"}.`;
   const fired = `Fired ${triggers.join(", ")}`;
   if (executions === 0) return `${fired}, but started nothing: ${clause(reason) ?? "no task is mapped to it"}.`;
-  return `${fired} and started ${executions === 1 ? "1 task" : `${executions} tasks`}.`;
+  return `${fired} and started ${amountText(executions, "task")}.`;
 }
 
 export function executionVerdict(execution: Omit<Execution, "result">): string {
   const { state, attempts, error, waiting_for, held_reason, reason } = execution;
-  const tries = attempts === 1 ? "1 attempt" : `${attempts} attempts`;
+  const tries = amountText(attempts, "attempt");
   switch (state) {
     case "succeeded":
       return successVerdict(execution);

@@ -1,10 +1,9 @@
-import { spawnSync } from "node:child_process";
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { root, run, runtimeUnderTest } from "../harness/process.ts";
+import { run, runtimeUnderTest } from "../harness/process.ts";
 import { folderInMemory, type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
@@ -44,18 +43,6 @@ const statusOf = (path: string, headers: Record<string, string>, method = "GET")
     });
     call.on("error", fail).end();
   });
-
-test.runIf(process.platform === "linux")("output to a full disk is reported", { timeout: 60_000 }, () => {
-  const full = openSync("/dev/full", "w");
-  const args = [join(root, "runtime/cli/main.ts"), "--help"];
-  const { status, stderr } = spawnSync(process.execPath, args, {
-    stdio: ["ignore", full, "pipe"],
-    encoding: "utf8",
-    cwd: folder,
-  });
-  closeSync(full);
-  expect([status, stderr]).toEqual([1, expect.stringMatching(/^The output is incomplete, .*ENOSPC.*\.\n$/)]);
-});
 
 test("reembed, export and import say in one line what is unavailable and how to resume", { timeout: 120_000 }, async () => {
   const own = { DATA_DIR: join(folder, "own"), EMBEDDING_DIMENSION: "64" };

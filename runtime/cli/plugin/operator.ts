@@ -3,6 +3,7 @@ import * as integrations from "@signalbox/schema/integrations";
 import type { Operation } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
 import type { z } from "zod";
+import { amountText } from "../../platform/amount-text.ts";
 import { UsageError } from "../arguments.ts";
 import { type Command, type Given, usageOf } from "../command.ts";
 import { asJson, onOneLine, tableOf } from "../output.ts";
@@ -97,8 +98,8 @@ const operator = {
     for (const one of complaints) out(`problem: ${one}\n`);
     out(
       complaints.length === 0
-        ? `${countText(installedPlugins.length, "plugin")}, no problems\n`
-        : `${countText(complaints.length, "problem")}\n`,
+        ? `${amountText(installedPlugins.length, "plugin")}, no problems\n`
+        : `${amountText(complaints.length, "problem")}\n`,
     );
     return complaints.length === 0 ? 0 : 1;
   },
@@ -117,7 +118,6 @@ const operator = {
 function requireNoArguments({ positionals }: Given, usage: string): void {
   if (positionals.length > 0) throw new UsageError(usage);
 }
-const countText = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 function settingsIn(json: string): unknown {
   try {

@@ -17,9 +17,13 @@ export function readablePolled(
   const unreadable = items.map((item, at) => (isItem(item) ? item : { item: `unreadable: ${at}`, reason: "is not valid" }));
   let digests = 0;
   const readable = events.flatMap((event, at) => {
-    if (isPayload(event)) return [{ headers: event.headers, payload: event.payload }];
+    const fault = faultOf(event);
+    if (fault === null) {
+      const { headers, payload } = event as WebhookPayload;
+      return [{ headers, payload }];
+    }
     const digest = digests++ < maxDigests ? `, SHA-256 ${digestOf(event)}` : "";
-    unreadable.push({ item: `events: ${at}${digest}`, reason: faultOf(event) });
+    unreadable.push({ item: `events: ${at}${digest}`, reason: fault });
     return [];
   });
   return { events: readable, unreadable };
@@ -30,16 +34,14 @@ const isItem = (value: unknown): value is UnreadableItem => isObject(value) && i
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const isPayload = (event: unknown): event is WebhookPayload => faultOf(event) === "";
-
-/** What is wrong with an event of a poll; an empty text if it is valid. */
-function faultOf(event: unknown): string {
+/** What is wrong with an event of a poll; `null`: nothing. */
+function faultOf(event: unknown): string | null {
   if (!isObject(event)) return "must be an object";
   const { headers, payload } = event;
   if (!isObject(headers)) return "headers: must be an object";
   const bad = Object.keys(headers).find((name) => !isText(headers[name]));
   if (bad !== undefined) return `headers.${bad}: must be a string of at most ${maxText} characters`;
-  return payload === undefined ? "payload: is required" : "";
+  return payload === undefined ? "payload: is required" : null;
 }
 
 const digestOf = (value: unknown): string =>

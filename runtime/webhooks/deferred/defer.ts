@@ -1,3 +1,4 @@
+import { amountText } from "../../platform/amount-text.ts";
 import { batch } from "../../platform/database/batch.ts";
 import type { Sql } from "../../platform/database/client.ts";
 import { messageOf } from "../../platform/error-text.ts";
@@ -205,5 +206,4 @@ async function expire(sql: Sql, { discard }: Reader, { ttl, alarm }: Pick<Deferr
 
 const idsOf = (rows: readonly DeferredRow[]): string[] => rows.map(({ id }) => id);
 const spanOf = (seconds: number): string =>
-  seconds % 86_400 === 0 ? counted(seconds / 86_400, "day") : counted(seconds, "second");
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+  seconds % 86_400 === 0 ? amountText(seconds / 86_400, "day") : amountText(seconds, "second");

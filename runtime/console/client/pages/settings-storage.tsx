@@ -3,7 +3,7 @@ import { call } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { QueryResult, Section } from "../parts/page.tsx";
 import { Table } from "../parts/table.tsx";
-import { countText } from "../parts/time.tsx";
+import { amountText, countText } from "../parts/time.tsx";
 import { EraseData } from "./erase.tsx";
 
 /** Number of tables shown initially; there are about sixty. */
@@ -22,7 +22,7 @@ export function StorageSettings() {
               {retention.map(({ what, setting, days, due }) => (
                 <tr key={what}>
                   <th scope="row">{what}</th>
-                  <td data-label="After">{days === 0 ? "never" : `${days} ${days === 1 ? "day" : "days"}`}</td>
+                  <td data-label="After">{days === 0 ? "never" : amountText(days, ["day", "days"])}</td>
                   <td data-label="Set by">{setting ? <code>{setting}</code> : "fixed"}</td>
                   <td class="number" data-label="Due now">
                     {countText(due)}
