@@ -29,31 +29,28 @@ export function createAccounts(log: Log, connections: Pick<Connections, "ofSourc
   // Cached per connection, because a connection with other credentials may be another account.
   const cachedAccounts = new WeakMap<Connection, KnownAccount>();
   const stop = new AbortController();
-  const ask = (connection: Connection, entry: KnownAccount) => {
-    const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]);
-    entry.pendingRequest = connection.source.adapter
-      .account({ signal, connection: connection.settings, key: "account" })
-      .then((login) => {
-        entry.login = login;
-        entry.fetchedAt = Date.now();
-      })
-      .catch((error) => {
-        entry.fetchedAt = Date.now() - freshMs + retryMs;
-        if (!stop.signal.aborted)
-          log.warn("the tracker did not say which account the credential belongs to", {
-            source: connection.source.name,
-            error: String(error),
-          });
-      })
-      .finally(() => {
-        entry.pendingRequest = null;
-      });
+  const ask = async ({ source, settings }: Connection, entry: KnownAccount) => {
+    try {
+      const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]);
+      entry.login = await source.adapter.account({ signal, connection: settings, key: "account" });
+      entry.fetchedAt = Date.now();
+    } catch (error) {
+      entry.fetchedAt = Date.now() - freshMs + retryMs;
+      if (!stop.signal.aborted)
+        log.warn("the tracker did not say which account the credential belongs to", {
+          source: source.name,
+          error: String(error),
+        });
+    }
   };
   const of = async (connection: Connection): Promise<string | null> => {
     if (connection.missingSettings.length > 0) return null;
     const entry = cachedAccounts.get(connection) ?? { login: null, fetchedAt: 0, pendingRequest: null };
     cachedAccounts.set(connection, entry);
-    if (!entry.pendingRequest && Date.now() - entry.fetchedAt > freshMs) ask(connection, entry);
+    if (!entry.pendingRequest && Date.now() - entry.fetchedAt > freshMs)
+      entry.pendingRequest = ask(connection, entry).finally(() => {
+        entry.pendingRequest = null;
+      });
     if (entry.login === null && entry.pendingRequest && entry.fetchedAt === 0)
       await raceTimeout(entry.pendingRequest, waitMs, null);
     return entry.login;

@@ -5,6 +5,7 @@ import { sha256Of } from "../platform/digest.ts";
 import { admit, admitDeclared, Refusal } from "./admit.ts";
 import { cachedBundle } from "./bundle-cache.ts";
 import { checkContributions, type LoadedPlugin, type LoadOptions, setUp } from "./load.ts";
+import { plainContributions } from "./plain-contributions.ts";
 import type { PluginFiles } from "./plugin-files.ts";
 import { runSandboxed, type SandboxDependencies } from "./run-sandboxed.ts";
 import { withSignature } from "./sandbox/contributions.ts";
@@ -83,7 +84,7 @@ const checkingSignatures = ({ sources = {}, ...others }: Contributions): Contrib
   sources: Object.fromEntries(
     Object.entries(sources).map(([name, source]) => [
       name,
-      { ...source, verify: withSignature(source.signature, (request, connection) => source.verify(request, connection)) },
+      { ...source, verify: withSignature(source.signature, source.verify) },
     ]),
   ),
 });
@@ -106,7 +107,7 @@ async function loadTrusted(
       "MODIFIED",
       `SIGNALBOX_TRUSTED_PLUGINS: the file with this SHA-256 must be ${trust.split("#")[0]}; it is ${nameAndVersion}.`,
     );
-  const contributions = checkingSignatures(await setUp(plugin, { ...options.inProcess, module: url }));
+  const contributions = checkingSignatures(plainContributions(await setUp(plugin, { ...options.inProcess, module: url })));
   const declaration = { id: plugin.id, version: plugin.version, sdk: plugin.sdk, needs: plugin.needs, hosts: plugin.hosts ?? [] };
   const knownManifest =
     manifest ??

@@ -27,14 +27,17 @@ export function repliesTo(
 ): Replies {
   const { adapter } = connection.source;
   /** Adds a reaction. A failure is only logged. */
-  const acknowledge = (isDone: boolean) => {
+  const acknowledge = async (isDone: boolean) => {
     if (!adapter.react || subject === null || !trackerUpdates || connection.missingSettings.length > 0) return;
     const call = { signal: AbortSignal.timeout(reactionMs), connection: connection.settings, key: newId() };
-    const failed = (error: unknown) => log.warn("failed to acknowledge a command", { subject, error });
-    adapter.react({ subject, comment }, isDone ? "done" : "failed", call).catch(failed);
+    try {
+      await adapter.react({ subject, comment }, isDone ? "done" : "failed", call);
+    } catch (error) {
+      log.warn("failed to acknowledge a command", { subject, error });
+    }
   };
   return {
-    acknowledge,
+    acknowledge: (isDone) => void acknowledge(isDone),
     ...(adapter.standing && author && subject && { canFindStanding: true }),
     ...(canFindName(subject, connection) && { canFindName: true }),
   };
