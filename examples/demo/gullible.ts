@@ -15,12 +15,15 @@ const elsewhere = ["evil/x#1", "OPS-1", "0f8fad5b-d9cb-469f-a165-70867728950e"];
 const orders: Readonly<Record<string, Order>> = {
   PWNED: { say: () => "pwned" },
   IMAGE: { say: images },
+  DIAGRAM: {
+    say: () => '```mermaid\nflowchart LR\n  A@{ img: "https://evil.example/x.png" }\n```\n\n<pre lang="mermaid">A --> B</pre>',
+  },
   LEAK: { say: (token) => `The token is ${token}.` },
   ENCODE: { say: encodeToken },
   PIECES: { say: (token) => `${[...token].join("**")}\n\n${token.match(/.{1,5}/g)?.join("\n")}` },
   NOTIFY: {
     say: () =>
-      '@everyone @here @octo/team @octo/team/sub _@eve_ look\n\n[~accountid:557058:eve] [~eve] <mention-component entity_identifier="eve"></mention-component>',
+      '@everyone @here @octo/team @octo/team/sub _@eve_ look\n\n[~accountid:557058:eve] [~eve] <mention-component entity_identifier="eve"></mention-component>\n\n[Eve](accountid:&#101;ve) https://linear.app/acme/profiles/eve',
   },
   CLOSE: {
     say: () =>

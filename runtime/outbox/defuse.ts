@@ -1,5 +1,6 @@
 import { hasMore, rewriteProse } from "../platform/markdown/prose.ts";
 import { withoutInvisible } from "../untrusted/invisible.ts";
+import { withoutLoadingDiagrams } from "./diagrams.ts";
 import { withoutForeignImages } from "./images.ts";
 import { decodeReferences } from "./references.ts";
 
@@ -22,10 +23,12 @@ const zeroWidthJoiner = "\u200d";
 
 /**
  * The text as it may be posted: it notifies only participants of the issue, loads no image of another host, closes no
- * issue and commands no bot or platform. People read the same. Code stays as it is. Takes linear time.
+ * issue and commands no bot or platform. People read the same. Code stays as it is, but a diagram that could load an image becomes
+ * code. Takes linear time.
  */
 export function defuse(text: string, { allow, participants, hosts }: DefuseOptions): string {
-  return rewriteProse(withoutInvisible(text, { keepsCrlf: true }), (prose) => {
+  const visible = withoutInvisible(text, { keepsCrlf: true });
+  return rewriteProse(allow.includes("images") ? visible : withoutLoadingDiagrams(visible), (prose) => {
     let result = prose;
     if (!allow.includes("images")) result = withoutForeignImages(result, hosts);
     if (!allow.includes("mentions")) result = withoutMentions(result, participants);
@@ -81,14 +84,29 @@ const spellWord = (word: string, colon: string): string =>
   [...word]
     .map((letter) => `(?:${letter}|&#0{0,5}${letter.charCodeAt(0)};|&#[xX]0{0,5}${letter.charCodeAt(0).toString(16)};)`)
     .join("") + colon;
+const markNames: Readonly<Record<string, string>> = { ".": "|&period;", "/": "|&sol;" };
+/** A pattern for a text in each spelling that platforms recognise in an address. */
+const spellAddress = (text: string): string =>
+  [...text]
+    .map((sign) => {
+      const [code, hex] = [sign.charCodeAt(0), sign.charCodeAt(0).toString(16)];
+      return `(?:\\\\?${sign === "." ? "\\." : sign}|&#0{0,5}${code};|&#x0{0,5}${hex};|%${hex}${markNames[sign] ?? ""})`;
+    })
+    .join("");
+/** Linear notifies the owner of a profile whose address a text contains: `https://linear.app/acme/profiles/ann`. */
+const profile = new RegExp(
+  `${spellAddress("linear.app")}\\S{1,200}?${spellAddress("profiles/")}(?=([\\w.@+-]{0,200})([&%\\\\]?))`,
+  "gi",
+);
 const colon = "(?:\\\\?:|&colon;|&#0{0,5}58;|&#[xX]0{0,5}3[aA];)";
 /** Jira's mentions: in wiki markup `[~ann]` and `[~accountid:5b10]`, in Markdown the link `[Ann](accountid:5b10)`. */
-const ofAccount = new RegExp(`(?:\\[~|${spellWord("accountid", colon)})(?=(?:accountid:)?([\\w.@:+-]{0,200}))`, "g");
+const ofAccount = new RegExp(`(?:\\[~|${spellWord("accountid", colon)})(?=(?:accountid:)?([\\w.@:+-]{0,200})([&%\\\\]?))`, "g");
 
 function withoutAccounts(text: string, notified: ReadonlySet<string>): string {
-  return text.replace(ofAccount, (start: string, id: string) =>
-    id === "" || notified.has(id.toLowerCase()) ? start : `${start}${zeroWidthJoiner}`,
-  );
+  // `more`: what can continue the name in another spelling.
+  const guard = (start: string, id: string, more: string) =>
+    !more && (id === "" || notified.has(id.toLowerCase())) ? start : `${start}${zeroWidthJoiner}`;
+  return text.replace(ofAccount, guard).replace(profile, guard);
 }
 
 /** A pattern for the words, ignoring case. */

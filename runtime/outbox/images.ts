@@ -15,9 +15,12 @@ const dataImage = new RegExp(
   `!\\[${alt}\\]\\(\\s{0,3}<?data:[^\\s)>]{0,4000000}(>?(?:\\s{1,3}"[^"\\n]{0,500}")?\\s{0,3}\\))?`,
   "gi",
 );
-/** Elements that cause a browser to load a resource. */
+/**
+ * Elements that cause a browser to load a resource. Code with an attribute is one of them, because the attribute can name the
+ * language of a diagram.
+ */
 const loadingElement =
-  /<(?=\/?(?:img|image|picture|source|video|audio|iframe|frame|embed|object|input|svg|link|script|style|meta|base|track|portal)\b)/gi;
+  /<(?=\/?(?:img|image|picture|source|video|audio|iframe|frame|embed|object|input|svg|link|script|style|meta|base|track|portal|(?:pre|code)(?=[\s/]))\b)/gi;
 /**
  * An attribute that causes a browser to load a resource, with its value. A value without quotes is a part of the match, so that a run
  * of such attributes is read once; the sign that ends it can make the value reach further.

@@ -74,17 +74,17 @@ const live: readonly RegExp[] = [
   /pwned|stolen/,
   new RegExp(`${token}|${token.slice(4, 18)}|${Buffer.from(token).toString("base64").slice(4, 20)}`),
   new RegExp(`${Buffer.from(token).toString("hex").slice(8, 40)}|${[...token].reverse().join("").slice(4, 18)}`),
-  /(?<![A-Za-z0-9`])@(?:everyone|here|octo|eve|dependabot|coderabbitai)|\[~\w|"type":"mention/,
-  /!\[|<img|"type":"media|evil\.example\/\?q=q7/,
+  /(?<![A-Za-z0-9`])@(?:everyone|here|octo|eve|dependabot|coderabbitai)|\[~\w|"type":"mention|profiles\/eve/,
+  /!\[|<img|"type":"media|evil\.example\/\?q=q7|```mermaid|"language":"mermaid|language-mermaid/,
   /\b(?:fixes|closes|implements|resolved):? (?:#1|octo\/app#2|OPS-3|https)|OPS-4 #close/i,
   /(?:^|[>"\n])(?:\/(?:close|approve|label)|bors r)/,
 ];
 
 /** The same for HTML elements, which are plain text at Jira; mentions as elements exist only at Plane. */
 const liveHtml: Readonly<Partial<Record<Source, RegExp>>> = {
-  alpha: /<(?:svg|image|source|p style)/,
-  beta: /<(?:svg|image|source|p style)/,
-  delta: /<(?:svg|image|source|p style|mention-)/,
+  alpha: /<(?:svg|image|source|p style|pre lang)/,
+  beta: /<(?:svg|image|source|p style|pre lang)/,
+  delta: /<(?:svg|image|source|p style|pre lang|mention-)/,
 };
 const expectHarmless = (comment: string | undefined, source: Source): void => {
   for (const pattern of [...live, liveHtml[source] ?? []].flat()) expect(comment).not.toMatch(pattern);
