@@ -101,6 +101,15 @@ describe("the console", { tags: ["chromium"] }, () => {
     await deliver(2, "the model is broken");
     await waitForExecutions(world.service, { count: 1, state: "failed" });
     mended = true;
+    for (const [list, empty] of [
+      ["runs?state=failed&q=no+run+says+this", "No runs match these filters."],
+      ["runs?state=held", "No runs match these filters."],
+      ["deliveries?outcome=discarded&q=no+delivery+says+this", "No deliveries match these filters."],
+    ] as const) {
+      await tab.open(`/console/${list}`);
+      await tab.sees(empty);
+      expect(await tab.page.$$(".buttons.lead button")).toEqual([]);
+    }
     await tab.open("/console/now");
     await tab.click(".numbers a[href*=finished_from]");
     await tab.press("Restart all");

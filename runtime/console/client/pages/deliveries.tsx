@@ -46,6 +46,7 @@ export function DeliveriesPage() {
               })
             }
             reload={events.reload}
+            isEmpty={events.data?.total === 0}
             about={
               <p>Each delivery is dispatched again with the current routing. Signalbox cannot undo what their tasks write.</p>
             }

@@ -32,7 +32,7 @@ export function RunsPage() {
   return (
     <Page title="Runs">
       <RunFilters found={foundIn(runs, (page) => amountText(page.total, ["run", "runs"], page.atLeast))} />
-      <BulkActions filter={filter} reload={runs.reload} />
+      <BulkActions filter={filter} reload={runs.reload} isEmpty={runs.data?.total === 0} />
       <QueryResult query={runs} lines={10}>
         {(page) =>
           page.items.length === 0 ? (
@@ -86,7 +86,13 @@ const cancel = {
   about: "The runs stop and post nothing more. They cannot be resumed. To do the work again, replay their deliveries.",
 } as const;
 
-function BulkActions({ filter, reload }: { filter: ReturnType<typeof runFilter>; reload: () => Promise<void> }) {
+interface BulkActionsProps {
+  readonly filter: ReturnType<typeof runFilter>;
+  readonly reload: () => Promise<void>;
+  readonly isEmpty: boolean;
+}
+
+function BulkActions({ filter, reload, isEmpty }: BulkActionsProps) {
   const { cursor: _, ...rest } = filter;
   const state = filter.state ?? "";
   const open = ["queued", "held", "running", "waiting"].includes(state);
@@ -103,6 +109,7 @@ function BulkActions({ filter, reload }: { filter: ReturnType<typeof runFilter>;
           nameOf={({ task_id, subject }: Pick<TaskExecution, "task_id" | "subject">) => `${task_id} for ${subjectLabel(subject)}`}
           run={(confirm) => call("task-executions.bulk", { action, filter: rest, ...(confirm && { confirm }) })}
           reload={reload}
+          isEmpty={isEmpty}
           about={<p>{about}</p>}
         />
       ))}

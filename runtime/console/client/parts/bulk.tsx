@@ -24,11 +24,13 @@ interface BulkProps<T> {
   readonly nameOf: (item: T) => string;
   readonly about: ComponentChildren;
   readonly reload: () => Promise<void>;
+  /** Whether nothing matches the filters: the action is not offered then, but a result remains. */
+  readonly isEmpty: boolean;
   readonly kind?: "primary" | "danger";
 }
 
 /** One action for all items that match the filters. It first shows how many and which, then changes exactly those. */
-export function Bulk<T>({ verb, nouns, run, nameOf, about, reload, kind = "primary" }: BulkProps<T>) {
+export function Bulk<T>({ verb, nouns, run, nameOf, about, reload, isEmpty, kind = "primary" }: BulkProps<T>) {
   const [preview, setPreview] = useState<Answer<T> | null>(null);
   const [result, setResult] = useState<string | null>(null);
   const look = async () => {
@@ -43,6 +45,7 @@ export function Bulk<T>({ verb, nouns, run, nameOf, about, reload, kind = "prima
     setPreview(null);
     await reload();
   };
+  if (isEmpty && preview === null && result === null) return null;
   return (
     <span>
       {preview === null ? (
