@@ -19,7 +19,11 @@ const rule = z
     what: z.string().describe("Data that is removed."),
     setting: z.string().nullable().describe("Environment variable that sets the period; null if the period is fixed."),
     days: z.int().describe("Days after which it is removed. 0: never."),
-    due: z.int().describe("Number of items that are due now, at most 10,000."),
+    due: z
+      .int()
+      .describe(
+        "Number of items that are removed within the next hour, at most 10,000. Data of executions that have not ended is kept and does not count.",
+      ),
   })
   .meta({ id: "RetentionRule" });
 

@@ -128,7 +128,7 @@ export async function removeWatchdogEntries(sql: Sql, before: number, most: numb
   return result.count;
 }
 
-/** The number of rows that are due by each rule, at most 10,000 each. */
+/** The number of rows that the next pass removes by each rule, at most 10,000 each. */
 export async function countDue(
   sql: Queryable,
   before: {
@@ -143,13 +143,19 @@ export async function countDue(
 ): Promise<Record<keyof typeof before, number>> {
   const countCapped = (query: ReturnType<Queryable>) => sql`(select count(*) from (${query} limit 10000) c)`;
   const time = (ms: number) => new Date(ms).toISOString();
+  const isKept = sql`exists (select 1 from task_executions x where x.event_id = e.id and ${isOpen(sql)})`;
+  // A day without a sum is summed first.
+  const isOpenDay = (at: ReturnType<Queryable>) =>
+    sql`exists (select 1 from usage_sums s where s.day = (${at} at time zone 'UTC')::date and s.open > 0)`;
+  const isKeptForSums = sql`(${isOpenDay(sql`e.received_at`)}
+    or exists (select 1 from task_executions x where x.event_id = e.id and ${isOpenDay(sql`x.created_at`)}))`;
   const [row] = await sql<[Record<keyof typeof before, number>]>`
     select
-      ${countCapped(sql`select 1 from webhook_events where id < ${firstIdOf(before.bodies)}::uuid and body_removed_at is null`)} as bodies,
-      ${countCapped(sql`select 1 from webhook_events where id < ${firstIdOf(before.discarded)}::uuid and body_removed_at is null and outcome <> 'dispatched'`)} as discarded,
+      ${countCapped(sql`select 1 from webhook_events e where id < ${firstIdOf(before.bodies)}::uuid and body_removed_at is null and not ${isKept}`)} as bodies,
+      ${countCapped(sql`select 1 from webhook_events e where id < ${firstIdOf(before.discarded)}::uuid and body_removed_at is null and outcome <> 'dispatched' and not ${isKept}`)} as discarded,
       ${countCapped(sql`select 1 from refused_deliveries where id < ${firstIdOf(before.refused)}::uuid`)} as refused,
-      ${countCapped(sql`select 1 from task_executions where id < ${firstIdOf(before.transcripts)}::uuid and transcript_removed_at is null`)} as transcripts,
-      ${countCapped(sql`select 1 from webhook_events where id < ${firstIdOf(before.history)}::uuid`)} as history,
+      ${countCapped(sql`select 1 from task_executions where id < ${firstIdOf(before.transcripts)}::uuid and transcript_removed_at is null and not (${isOpen(sql)})`)} as transcripts,
+      ${countCapped(sql`select 1 from webhook_events e where id < ${firstIdOf(before.history)}::uuid and not ${isKept} and not ${isKeptForSums}`)} as history,
       ${countCapped(sql`select 1 from audit_log where created_at < ${time(before.audit)}::timestamptz`)} as audit,
       ${countCapped(sql`select 1 from watchdog_logs where created_at < ${time(before.watchdog)}::timestamptz`)} as watchdog`;
   return row;
