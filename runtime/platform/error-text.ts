@@ -13,7 +13,8 @@ export function causeOf(error: unknown): string {
   const cause = innermost(error);
   const outer = messageOf(error);
   const { message = "", code = "" } = cause instanceof Error ? (cause as Error & { code?: string }) : {};
-  const inner = message || code;
+  // A message that quotes another one usually omits its last full stop.
+  const inner = (message || code).replace(/\.$/, "");
   const isNamed = inner === "" || outer.includes(inner) || (code !== "" && outer.includes(code));
   return (isNamed ? outer : `${outer.replace(/\.$/, "")}: ${inner}`).slice(0, 500);
 }

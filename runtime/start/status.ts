@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { listIntegrations } from "../integrations/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
+import { redisCure } from "../platform/redis/refusal.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { Board, type Probe } from "../status/board.ts";
 import {
@@ -87,8 +88,12 @@ function probesOf({ core, requiredParts, network, resources, plugins, background
   const { accounts } = plugins;
   return [
     ...requiredParts.map((part) =>
-      partProbe(part, hosts[part.name] ?? part.name, () =>
-        fullness(part.name === "database" ? database.lastFull() : (resources.redis?.lastRefusal() ?? null)),
+      partProbe(
+        part,
+        hosts[part.name] ?? part.name,
+        part.name === "database"
+          ? { full: () => fullness(database.lastFull()), limitation: database.limitation ?? null }
+          : { full: () => fullness(resources.redis?.lastRefusal() ?? null), cure: redisCure },
       ),
     ),
     modelProbe({ baseUrl, apiKey, fetch: network.fetch }),

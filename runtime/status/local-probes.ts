@@ -25,20 +25,37 @@ export function fullness(last: (Pick<StorageFailure, "at" | "reason"> & Partial<
   return `it cannot store data (${last.reason})${cure}. Work resumes automatically once it can`;
 }
 
-/** Whether a part that the service needs responds. `full`: why it cannot store data. */
-export const partProbe = ({ name, probe }: Part, host: string, full: () => string | null = () => null): Probe => ({
+interface PartOptions {
+  /** Why the part cannot store data. */
+  readonly full?: () => string | null;
+  /** A limitation of a part that responds, and what to do. */
+  readonly limitation?: string | null;
+  /** What to do about a failure, after its message. */
+  readonly cure?: (failure: string) => string;
+}
+
+/** Whether a part that the service needs responds. */
+export const partProbe = ({ name, probe }: Part, host: string, options: PartOptions = {}): Probe => ({
   name,
   everyMs: 5_000,
   asks: true,
   run: async () => {
+    const { full, limitation, cure } = options;
     const startedAt = performance.now();
     const failure = await probe().then(
       () => null,
       (error: unknown) => causeOf(error),
     );
-    const problem = failure ?? full();
+    if (failure !== null) {
+      const remedy = cure?.(failure) ?? "";
+      return [{ name, state: "failed", message: `${host}: ${remedy ? failure.replace(/\.$/, remedy) : failure}` }];
+    }
+    const problem = full?.() ?? null;
     if (problem !== null) return [{ name, state: "failed", message: `${host}: ${problem}` }];
-    return [{ name, state: "ok", message: `${host} answers in ${Math.ceil(performance.now() - startedAt)} ms` }];
+    const answer = `${host} answers in ${Math.ceil(performance.now() - startedAt)} ms`;
+    return [
+      limitation ? { name, state: "degraded", message: `${answer}, but ${limitation}` } : { name, state: "ok", message: answer },
+    ];
   },
 });
 

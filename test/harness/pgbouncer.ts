@@ -14,10 +14,10 @@ interface Pooler {
 }
 
 /**
- * A PgBouncer in front of a database, which assigns a server session to one transaction at a time: for tests with the tag
- * `pgbouncer`.
+ * A PgBouncer in front of a database, which in the mode `transaction` assigns a server session to one transaction at a time: for
+ * tests with the tag `pgbouncer`.
  */
-export async function startPooler(databaseUrl: string): Promise<Pooler> {
+export async function startPooler(databaseUrl: string, mode: "transaction" | "session" = "transaction"): Promise<Pooler> {
   const command = inject("pgbouncer");
   if (command === "") throw new Error('there is no pgbouncer: give this test the tag "pgbouncer"');
   const server = new URL(databaseUrl);
@@ -32,8 +32,8 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = trust
 auth_file = ${users}
-pool_mode = transaction
-default_pool_size = 20
+pool_mode = ${mode}
+default_pool_size = 40
 max_client_conn = 200
 `;
   writeFileSync(users, `"${decodeURIComponent(server.username)}" "${decodeURIComponent(server.password)}"\n`);

@@ -87,14 +87,34 @@ describe("PgBouncer in transaction mode", { tags: ["postgres", "pgbouncer"] }, (
     }
   });
 
+  const remedy = "set DIRECT_DATABASE_URL to the URL of the database itself";
+
   test("without the URL of the database itself, the service logs which variable to set", { timeout: limit }, async () => {
     await using database = await freshDatabase();
     await using pooler = await startPooler(database.url);
     const service = await startService({ databaseUrl: pooler.url }).catch((error: Error) => error);
     const said = service instanceof Error ? service.message : service.logs();
     if (!(service instanceof Error)) await service.close();
-    expect(said).toContain("set DIRECT_DATABASE_URL to the URL of the database itself");
+    expect(said).toContain(remedy);
   });
+
+  test.each([
+    { mode: "transaction" as const, state: "degraded" },
+    { mode: "session" as const, state: "ok" },
+  ])(
+    "without the URL of the database itself, the status of mode $mode is $state",
+    { timeout: limit },
+    async ({ mode, state }) => {
+      await using database = await freshDatabase("migrated");
+      await using pooler = await startPooler(database.url, mode);
+      await using service = await startService({ databaseUrl: pooler.url });
+      const { checks } = (await service.get<{ checks: { name: string; message: string }[] }>("/api/status")).body;
+      const check = checks.find(({ name }) => name === "database");
+      expect(check).toMatchObject({ state });
+      expect(check?.message.includes(remedy)).toBe(mode === "transaction");
+      expect(service.logs()).toContain(remedy);
+    },
+  );
 });
 
 describe.each([

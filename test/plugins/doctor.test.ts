@@ -123,6 +123,19 @@ test("doctor works while a part of the service is down", { timeout: limit, tags:
   expect(JSON.parse(health.logs())).toMatchObject({ status: "degraded", down: ["redis"] });
 });
 
+test("doctor names a password that Redis refuses, once, and what to do", { timeout: limit, tags: ["redis-server"] }, async () => {
+  await using redis = await ownRedis();
+  await redis.send("CONFIG SET requirepass before");
+  const url = redis.url.replace("//", "//:before@");
+  await using service = await startService({ env: { REDIS_URL: url } });
+  await redis.send("AUTH before\r\nCONFIG SET requirepass after\r\nCLIENT KILL TYPE normal");
+  const host = new URL(url).host;
+  const reason = "WRONGPASS invalid username-password pair or user is disabled";
+  const remedy = "Correct the user name and the password in REDIS_URL, and then restart the service";
+  const line = `- redis: ${host}: Redis is unavailable (${host}, ${reason}). ${remedy}\n`;
+  await eventually(async () => expect(await doctorOf(service)).toContain(line) ?? true);
+});
+
 test("plugin doctor works where no plugin can start, and says why", { timeout: limit }, async () => {
   await using service = await startService({ env: { SIGNALBOX_DENO: "/no/deno" } });
   expect(await doctorOf(service, "plugin")).toBe(

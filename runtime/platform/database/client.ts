@@ -34,6 +34,8 @@ export interface Database {
   ) => Promise<Listening>;
   /** Whether the connections of `listen` are sessions of the server itself, not of a pooler: they end with this process. */
   readonly keepsSessions: boolean;
+  /** What does not work because of how the server is connected, and what to do; absent if all works. */
+  readonly limitation?: string;
   /** When a statement last failed because the database cannot store data, `performance.now()`, and why; `null` if it is over. */
   lastFull(): StorageFailure | null;
   /** Call after storing data: the failure is over unless another one follows soon. */

@@ -7,6 +7,11 @@ import { connectEmbedded, connectPostgres, type Database } from "./client.ts";
 import { hasDatabase, openEmbedded } from "./embedded.ts";
 import { isRefusal } from "./unavailable.ts";
 
+const anyPooler =
+  "DATABASE_URL points to a pooler. If the pooler is in transaction mode, set DIRECT_DATABASE_URL to the URL of the database itself.";
+const transactionMode =
+  "it is a pooler in transaction mode, so statements can fail and replicas can miss each other's changes: set DIRECT_DATABASE_URL to the URL of the database itself";
+
 /**
  * Opens the PostgreSQL at `DATABASE_URL`, or else the embedded database in `DATA_DIR`. Throws a `StartError` if it is not
  * available.
@@ -25,10 +30,9 @@ export async function openDatabase(
       if (config.DIRECT_DATABASE_URL)
         await requireSameDatabase(database, { pooled: config.DATABASE_URL, direct: config.DIRECT_DATABASE_URL });
       else if (await isPooled(database)) {
-        log.warn(
-          "DATABASE_URL points to a pooler. If the pooler is in transaction mode, set DIRECT_DATABASE_URL to the URL of the database itself.",
-        );
-        return { ...database, keepsSessions: false };
+        const changes = await changesSessions(database);
+        log.warn(changes ? `DATABASE_URL: ${transactionMode}` : anyPooler);
+        return { ...database, keepsSessions: false, ...(changes && { limitation: transactionMode }) };
       }
     } catch (error) {
       await database.close();
@@ -105,4 +109,24 @@ async function isPooled({ sql }: Database): Promise<boolean> {
   const rows = await sql<[{ pid: number }]>`select pg_backend_pid() as pid`;
   const { state } = rows as unknown as { readonly state?: { readonly pid?: number } };
   return state?.pid !== undefined && state.pid !== rows[0].pid;
+}
+
+/**
+ * Whether the pooler assigns sessions of the server by transaction: one connection gets several of them, or two open connections get
+ * the same one.
+ */
+async function changesSessions({ sql }: Database): Promise<boolean> {
+  const connections = await Promise.all([sql.reserve(), sql.reserve()]);
+  const pids = connections.map(() => new Set<number>());
+  try {
+    for (let round = 0; round < 4; round++)
+      for (const [index, connection] of connections.entries()) {
+        // A prepared statement may be missing in the next session.
+        const [row] = await connection<[{ pid: number }]>`select pg_backend_pid() as pid`.simple();
+        pids[index]?.add(row.pid);
+      }
+  } finally {
+    for (const connection of connections) connection.release();
+  }
+  return new Set(pids.flatMap((some) => [...some])).size !== connections.length || pids.some(({ size }) => size !== 1);
 }

@@ -39,6 +39,35 @@ test("an error names the address and the reason", async () => {
   });
 });
 
+test("the log says once why Redis is unavailable, also if the connection was lost before", {
+  timeout: 30_000,
+  tags: ["redis"],
+}, async () => {
+  const url = new URL(real as string);
+  let refuses = false;
+  way = createServer((near) => {
+    sockets.add(near.on("error", () => {}));
+    if (refuses) return near.on("data", () => near.write("-NOAUTH Authentication required.\r\n"));
+    const far = connect(Number(url.port || 6379), url.hostname);
+    sockets.add(far.on("error", () => {}));
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((done) => way?.listen(0, "127.0.0.1", done));
+  const warnings: unknown[] = [];
+  const log = { ...noLog, warn: (message: string, fields: object = {}) => warnings.push({ message, ...fields }) };
+  const address = `127.0.0.1:${(way.address() as AddressInfo).port}`;
+  redis = await openRedis(`redis://${address}`, "test:", log as unknown as typeof noLog);
+  refuses = true;
+  for (const socket of sockets) socket.destroy();
+  const expected = [
+    { message: "the connection to Redis was lost; connecting again", address },
+    { message: "Redis is unavailable", address, error: "NOAUTH Authentication required" },
+  ];
+  await expect.poll(() => warnings, { timeout: 15_000 }).toEqual(expected);
+  await expect(redis?.call("PING")).rejects.toThrow(`Redis is unavailable (${address}, NOAUTH Authentication required).`);
+  expect(warnings).toEqual(expected);
+});
+
 test("a silent connection is replaced by a new one", { timeout: 30_000, tags: ["redis"] }, async () => {
   const { url, silence } = await silenceable(new URL(real as string));
   redis = await openRedis(url, "test:", noLog);

@@ -4,6 +4,7 @@ import { PluginError, type RedisAccess, type RedisReply } from "@signalbox/sdk";
 import type { Redis as Client } from "ioredis";
 import { ConfigError } from "../config.ts";
 import type { Log } from "../log.ts";
+import { isRefusal, reasonOf } from "./refusal.ts";
 
 export interface Redis extends RedisAccess {
   /** Prefix of every key, so that several installations can share a server. */
@@ -46,22 +47,25 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
   const client = await createClient(url ?? localUrl);
   let up = false;
   let closing = false;
-  const note = (now: boolean, error?: unknown) => {
-    if (up !== now && !closing)
-      log[now ? "info" : "warn"](now ? "Redis is available" : "Redis is unavailable", {
-        address,
-        ...(error ? { error: String(error) } : {}),
-      });
-    up = now;
-  };
   let lastError: unknown = null;
+  /** The reason in the log; `null` before the first one and once Redis is available. */
+  let loggedReason: string | null = null;
+  let hasStarted = false;
   client.on("ready", () => {
-    lastError = null;
-    note(true);
+    lastError = loggedReason = null;
+    if (!up && !closing) log.info("Redis is available", { address });
+    up = true;
   });
-  client.on("close", () => note(false));
+  client.on("close", () => {
+    if (up && !closing) log.warn("the connection to Redis was lost; connecting again", { address });
+    up = false;
+  });
   client.on("error", (error) => {
     lastError = error;
+    if (up) return;
+    const reason = reasonOf(error);
+    if (hasStarted && !closing && reason !== loggedReason) log.warn("Redis is unavailable", { address, error: reason });
+    loggedReason = reason;
   });
   try {
     await client.connect();
@@ -72,7 +76,7 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
       closing = true;
       client.disconnect();
       if (error instanceof ConfigError) throw error;
-      log.info(noRedis, { tried: address });
+      log.info(noRedis, { tried: address, error: reasonOf(lastError ?? error) });
       return null;
     }
     const reason = reasonOf(lastError ?? error);
@@ -86,6 +90,7 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
       });
     });
   }
+  hasStarted = true;
   const close = async () => {
     closing = true;
     client.disconnect();
@@ -99,21 +104,10 @@ async function requireDatabase(client: Client): Promise<void> {
   const { db } = client.options;
   if (!db) return;
   await client.select(db).catch((error: Error) => {
-    if (error.name !== "ReplyError" || refusal.test(error.message)) throw error;
+    if (error.name !== "ReplyError" || isRefusal(error)) throw error;
     throw new ConfigError(`REDIS_URL: the server refuses database ${db} (${reasonOf(error)}); name one that it has`);
   });
 }
-
-/** The server's refusal, or the code of a network error, for example `ECONNREFUSED`. */
-function reasonOf(error: unknown): string {
-  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
-  // The error of a script names the script.
-  return typeof code === "string" ? code : String(message ?? error).replace(/\.?( script: .*)?$/s, "");
-}
-
-/** A server that answers with one of these cannot be used now. */
-const refusal =
-  /^(LOADING|READONLY|MISCONF|NOREPLICAS|BUSY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|MOVED|OOM|NOAUTH|WRONGPASS|NOPERM|ERR ACL failure)\b/;
 
 /** Whether anything accepts connections at a host and port. */
 function listens(address: string): Promise<boolean> {
@@ -212,7 +206,7 @@ function access({ client, prefix, address, connectionError, onRefusal }: AccessO
       return reply;
     } catch (error) {
       const isReply = error instanceof Error && error.name === "ReplyError";
-      if (isReply && !refusal.test(error.message)) throw error;
+      if (isReply && !isRefusal(error)) throw error;
       // Without a connection, the client's own error names only its options.
       const cause = isReply || client.status === "ready" ? error : (connectionError() ?? error);
       if (isReply) noteRefusal(command, reasonOf(error));
