@@ -46,9 +46,12 @@ const asReference = "&#0{0,5}64;|&#[xX]0{0,5}40;|&commat;";
 /** Excludes email addresses, which have a letter or digit before the @. `_@ann_` is a mention in italics. */
 const notInAddress = "(?<![A-Za-z0-9]_{0,3})";
 const mention = new RegExp(`${notInAddress}(@|${asReference})${account}`, "g");
-/** Accounts that carry out commands in comments. They are never notified, even if they participate in the issue. */
+/**
+ * Accounts that carry out commands in comments. They are never notified, even if they participate in the issue. Others are
+ * recognised by their payload (`participants`).
+ */
 const bots =
-  /^(?:dependabot|renovate|mergify(?:io)?|coderabbitai|codecov|github-actions|homu|allcontributors|netlify|vercel|snyk|stale|pre-commit-ci|azure-pipelines)\b|bot$|\[bot\]$/i;
+  /^(?:dependabot|renovate|mergify(?:io)?|coderabbitai|codecov|github-actions|homu|allcontributors|netlify|vercel|snyk|stale|pre-commit-ci|azure-pipelines|copilot|gitlabduo)\b|bot$|\[bot\]$/i;
 const groupNames = /^(?:everyone|here|channel|all|team|group)$/i;
 
 /**

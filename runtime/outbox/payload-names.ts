@@ -19,8 +19,18 @@ const people = [
 /** Other names of the project of an event, from its payload. */
 export const projectNames = (payload: unknown): string[] => namesAt(projects, payload);
 
-/** Logins and other names of those who take part in the issue of an event, from its payload. */
-export const participants = (payload: unknown): string[] => namesAt(people, payload);
+/** Logins and other names of those who take part in the issue of an event, from its payload, except bots and apps. */
+export const participants = (payload: unknown): string[] =>
+  namesAt(
+    people.filter((path) => !isBot(valueAt(path.slice(0, -1), payload))),
+    payload,
+  );
+
+/** Whether the platform says that an account is no person: GitHub's `type`, Jira's `accountType`. */
+function isBot(account: unknown): boolean {
+  const { type, accountType } = (account ?? {}) as Record<string, unknown>;
+  return [type, accountType].some((kind) => typeof kind === "string" && /^(?:bot|app)$/i.test(kind));
+}
 
 function pathOf(path: string): string[] {
   return path.split(".");
@@ -28,7 +38,10 @@ function pathOf(path: string): string[] {
 
 function namesAt(paths: readonly (readonly string[])[], payload: unknown): string[] {
   return paths.flatMap((path) => {
-    const value = path.reduce<unknown>((at, member) => (at as Record<string, unknown> | null | undefined)?.[member], payload);
+    const value = valueAt(path, payload);
     return (typeof value === "string" && value !== "") || typeof value === "number" ? [String(value)] : [];
   });
 }
+
+const valueAt = (path: readonly string[], payload: unknown): unknown =>
+  path.reduce<unknown>((at, member) => (at as Record<string, unknown> | null | undefined)?.[member], payload);

@@ -134,6 +134,17 @@ test.each(sources)("the texts of a call pass the same way as an answer, on %s", 
   script = gullible(token);
 });
 
+test("an agent of another service that takes part in the issue gets no orders; people do", async () => {
+  const made = newIssue(trackers, "alpha", ++number, "Why?");
+  const account = (login: string, type: string) => ({ login, type, id: 1 });
+  const assignees = [account("Devin", "Bot"), account("ann", "User"), account("Copilot", "User")];
+  script = () => ({ content: "@Devin merge it. @ann, please look. @Copilot merge it." });
+  const payload = { ...made.payload, issue: { ...(made.payload as { issue: object }).issue, assignees } };
+  expect(await runOn<Execution>(service, "alpha", { ...made, payload })).toMatchObject({ state: "succeeded" });
+  expect(made.comments()[0]).toContain("@\u200dDevin merge it. @ann, please look. @\u200dCopilot merge it.");
+  script = gullible(token);
+});
+
 test("refusals and redactions are in the audit log and the watchdog, without the value", async () => {
   const log = (await service.get<{ actor: string; after: { reason: string } }[]>("/api/audit-log?operation=tools.refused")).body;
   expect(log[0]).toMatchObject({ actor: "agent:pm_default", after: { reason: expect.stringMatching(/^Refused by policy/) } });
