@@ -87,6 +87,30 @@ describe("where a call may go", () => {
     });
     expect(await check("write", { issue: id.replace("0f", "1f") }, delta)).toMatchObject({ kind: "refused" });
   });
+  test("a key or an id that finds an issue of another project is refused, also without that project's name", async () => {
+    const linear = {
+      source: "linear",
+      eventPlace: { project: "ENG", issue: "ENG-1" },
+      hosts: ["linear.app"],
+      aliases: async () => [],
+    };
+    for (const input of [{ issue: "SEC-9" }, { issue: "sec-9", project: "ENG" }, { issue: "https://linear.app/a/issue/SEC-9" }]) {
+      expect(await check("read", input, linear), JSON.stringify(input)).toMatchObject({ kind: "refused" });
+      expect(await check("write", input, { ...linear, targets: "project" })).toMatchObject({ kind: "refused" });
+    }
+    for (const input of [{ issue: "ENG-7" }, { issue: 7, project: "ENG" }, { issue: "eng-1" }])
+      expect(await check("read", input, linear), JSON.stringify(input)).toMatchObject({ kind: "allowed" });
+    expect(await check("read", { issue: "NEW-9" }, { ...linear, aliases: async () => ["new"] })).toMatchObject({
+      kind: "allowed",
+    });
+    // Plane's second envelope names no project, and its plugin finds an id in the whole workspace.
+    const id = "0f8fad5b-d9cb-469f-a165-70867728950e";
+    const delta = { source: "delta", eventPlace: { project: "-", issue: id }, hosts: [] };
+    for (const input of [{ issue: id.replace("0f", "1f") }, { issue: id.replace("0f", "1f"), project: "-" }])
+      expect(await check("read", input, delta)).toMatchObject({ kind: "refused" });
+    for (const input of [{ issue: id }, { issue: id, project: "-" }])
+      expect(await check("read", input, delta)).toMatchObject({ kind: "allowed" });
+  });
   test("allowed calls are made with the event's own names, whatever their spelling", async () => {
     const part = fc.constantFrom(
       "octo",

@@ -1,4 +1,5 @@
 import type { EffectivePolicy } from "@signalbox/schema/policy";
+import { unknownProject } from "../subject-names/subject-key.ts";
 import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import { type Place, placeOf } from "./place.ts";
 
@@ -50,7 +51,10 @@ export async function checkTarget(tool: RegisteredTool, input: Parameters, rules
   if (isOwnIssue) return allow(withOwn(input, eventPlace));
   const inProject = namesProject ? { ...input, project: eventPlace.project } : input;
   if (!namesIssue) return allow(inProject);
-  if (limit === "issue" || !isReadable(source, requested.issue)) return refuse(other);
+  if (limit === "issue" || own.project === unknownProject || !isReadable(source, requested.issue)) return refuse(other);
+  const key = projectInKey(requested.issue);
+  const isOwnKey = key === null || key === projectInKey(own.issue) || (await isOwnProject(key, own.project, rules));
+  if (!isOwnKey) return refuse(other);
   return allow({ ...inProject, issue: source === "gamma" ? requested.issue?.toUpperCase() : requested.issue });
 }
 
@@ -66,6 +70,9 @@ function targetText({ eventPlace: { project, issue } }: TargetRules): string {
 /** Plane's ids and Jira's keys identify an issue without its project. */
 const isGlobal = (issue: string | null): boolean =>
   issue !== null && /^(?:[0-9a-f]{8}-[0-9a-f-]{27}|[a-z][a-z0-9_]*-\d+)$/.test(issue);
+
+/** The project in the key of an issue, which finds the issue whatever project a call names: `eng` in `eng-42`. */
+const projectInKey = (issue: string | null): string | null => /^([a-z][a-z0-9_]*)-\d+$/.exec(issue ?? "")?.[1] ?? null;
 
 /** Whether a name is unambiguous for the platform. */
 const isReadable = (source: string, issue: string | null): boolean =>

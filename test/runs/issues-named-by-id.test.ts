@@ -22,7 +22,9 @@ beforeAll(async () => {
   const script = async (request: Parameters<typeof allText>[0]) => {
     const [, gate] = slow.exec(allText(request)) ?? [];
     if (gate !== undefined) await new Promise<void>((open) => gates.set(gate, open));
-    return { content: "Done." };
+    const hasRead = request.messages.some(({ role }) => role === "tool");
+    const read = { name: "delta__get_issue", arguments: { issue: deltaIssue(99) } };
+    return /read another/.test(allText(request)) && !hasRead ? { tool_calls: [read] } : { content: "Done." };
   };
   model = await startModel({ script });
   trackers = await startFour();
@@ -235,4 +237,12 @@ test("delta: /stop with a project cancels a run that is queued without it", asyn
   await send("delta", { event: "issue_comment", action: "created", data, activity: { actor: ann } });
   await waitForExecutions(service, { event_id: commented, state: "cancelled" });
   await service.post("/api/resume", { scope: "source", id: "delta" });
+});
+
+test("delta: a run whose project cannot be looked up reads no other issue", async () => {
+  newIssue(trackers, "delta", 99, "Why?");
+  const [run] = await waitForExecutions(service, { event_id: await send("delta", deltaComment(98, "read another")) });
+  const { body } = await service.get<{ transcript: object[] }>(`/api/task-executions/${run?.id}`);
+  const error = expect.stringMatching(/^Refused by policy/);
+  expect(body.transcript).toContainEqual(expect.objectContaining({ kind: "tool", name: "delta.get_issue", error }));
 });
