@@ -79,11 +79,13 @@ export class LeasedExecutions {
 
   /** Resolves when all attempts have ended. */
   async whenEnded(): Promise<void> {
+    if (this.size > 0) this.#options.log.info("waiting for executions to finish their writes", { executions: this.size });
     await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
 
   /** Ends every attempt at once. `release` queues their executions again. */
   interruptAll(reason: string): void {
+    if (this.size > 0) this.#options.log.warn("executions did not finish their writes in time", { executions: this.size });
     for (const { execution, lease } of this.#running.values()) {
       lease.lose(reason);
       this.#recordInterrupted({ execution, clean: false, unconfirmedStepIds: [] });

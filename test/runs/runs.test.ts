@@ -105,7 +105,7 @@ test("SIGTERM finishes a post under way and exits with 0; the next process runs 
   await eventually(() => fault.applied === 1);
   const logged = world.service.logs().length;
   const stopped = world.service.stop();
-  await eventually(() => world.service.logs().slice(logged).includes("stopping"));
+  await eventually(() => world.service.logs().slice(logged).includes("waiting for executions to finish their writes"));
   world.tracker.clearFaults();
   expect(await stopped).toEqual({ code: 0, signal: null });
   expect(textsOf(world.tracker, repo, 30)).toEqual(["Answer of first"]);
