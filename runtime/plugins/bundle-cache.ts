@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chmodSync, lstatSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sha256Of } from "../platform/digest.ts";
@@ -17,11 +17,17 @@ export function cachedFile(bytes: Uint8Array, ending: string): { readonly file: 
   const file = join(cacheFolder(), `${sha256}${ending}`);
   if (digestOf(file) !== sha256) {
     const fresh = `${file}.${randomUUID()}`;
-    writeFileSync(fresh, bytes, { flag: "wx" });
-    // Does not use `mode`, because a service with the embedded database has a umask that would prevent the plugin's own user from
-    // reading the file.
-    chmodSync(fresh, 0o444);
-    renameSync(fresh, file);
+    try {
+      writeFileSync(fresh, bytes, { flag: "wx" });
+      // Does not use `mode`, because a service with the embedded database has a umask that would prevent the plugin's own user from
+      // reading the file.
+      chmodSync(fresh, 0o444);
+      renameSync(fresh, file);
+    } catch (error) {
+      // A part of the file would stay on a full disk, and each start of the plugin would add one.
+      rmSync(fresh, { force: true });
+      throw error;
+    }
   } else chmodSync(file, 0o444);
   return { file, sha256 };
 }

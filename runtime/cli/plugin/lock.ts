@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { z } from "zod";
 import { messageOf } from "../../platform/error-text.ts";
 import type { FetchedPackage } from "./fetch-package.ts";
@@ -26,10 +26,36 @@ export function readLock(): Lock {
   }
 }
 
-const write = (lock: Lock): void => {
+/** On a full disk, the file that exists stays as it is. */
+function write(lock: Lock): void {
   const plugins = Object.fromEntries(Object.entries(lock.plugins).sort(([a], [b]) => (a < b ? -1 : 1)));
-  writeFileSync(lockFile, `${JSON.stringify({ ...lock, plugins }, null, 2)}\n`);
-};
+  const text = `${JSON.stringify({ ...lock, plugins }, null, 2)}\n`;
+  const path = existsSync(lockFile) ? realpathSync(lockFile) : lockFile;
+  const fresh = `${path}.${process.pid}`;
+  try {
+    writeFileSync(fresh, text);
+    renameSync(fresh, path);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    const { code } = error as NodeJS.ErrnoException;
+    const failure = code === "ENOSPC" || code === "EDQUOT" ? error : writeInPlace(path, text);
+    if (failure === null) return;
+    throw new PackageError(
+      "NOT_LOCKED",
+      `The service has changed, but ${lockFile} does not list it: ${messageOf(failure)}. Correct that, and run the command again.`,
+    );
+  }
+}
+
+/** In a read-only folder, or if the file is a mount, the file itself may be writable. */
+function writeInPlace(path: string, text: string): unknown {
+  try {
+    writeFileSync(path, text);
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
 
 /** Refuses a version whose contents differ from those of the last install, even if its origin is the same. */
 export function checkLocked({ manifest, integrity }: FetchedPackage): void {

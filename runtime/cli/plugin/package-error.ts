@@ -28,6 +28,7 @@ const packageErrorCodes = {
   BAD_TARBALL: "the tarball was not made by npm",
   INTEGRITY: "the content does not match its digest",
   OLDER: "the version is older than the active one",
+  NOT_LOCKED: "the lock file of plugins could not be written",
   REGISTRY: "the registry does not return the package",
 } as const;
 export type PackageErrorCode = keyof typeof packageErrorCodes;
