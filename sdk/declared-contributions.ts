@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { exactObject } from "./manifest-error.ts";
 
 /** The kinds of contributions that `setup` can return. */
 export const contributionKinds = ["sources", "tools", "memories", "knowledge", "queues", "useCases", "routes"] as const;
@@ -13,12 +14,12 @@ export const name = z
   );
 
 /** JSON Schema, draft 2020-12, of an object. */
-export const objectSchema = z.looseObject({ type: z.literal("object") });
+export const objectSchema = z.looseObject({ type: z.literal("object", "must be object, as z.object({}) is") });
 const anySchema = z.looseObject({});
 const about = z.string().max(10_000);
 
 /** A tool in a built manifest. */
-export const builtTool = z.strictObject({
+export const builtTool = exactObject({
   about,
   category: z.string().max(100).optional(),
   effect: z.enum(["read", "write"]),
@@ -32,7 +33,7 @@ export const builtTool = z.strictObject({
 });
 
 /** How webhooks are signed. See `SignatureScheme`. */
-export const signatureScheme = z.strictObject({
+export const signatureScheme = exactObject({
   type: z.enum(["hmac-sha256", "token"]),
   /** Name of the header, lower case. */
   header: z.string().regex(/^[a-z0-9-]{1,100}$/, "must be a header name in lower case"),
@@ -43,7 +44,7 @@ export const signatureScheme = z.strictObject({
 });
 
 /** A source in a built manifest. */
-export const builtSource = z.strictObject({
+export const builtSource = exactObject({
   about,
   connection: objectSchema,
   secrets: z.array(z.string().max(100)).max(100),
@@ -60,16 +61,16 @@ export const builtSource = z.strictObject({
     .default([]),
 });
 /** A knowledge connector in a built manifest. `config` is the schema of one knowledge source's settings. */
-export const builtKnowledge = z.strictObject({ about, config: objectSchema, secrets: z.array(z.string().max(100)).max(100) });
-const aboutOnly = z.strictObject({ about });
+export const builtKnowledge = exactObject({ about, config: objectSchema, secrets: z.array(z.string().max(100)).max(100) });
+const aboutOnly = exactObject({ about });
 /** A queue in a built manifest. `forwards`: it is a `ForwardingQueue`; `feeds`: it is a `WebhookFeed` too. */
-export const builtQueue = z.strictObject({
+export const builtQueue = exactObject({
   about,
   forwards: z.boolean().default(false),
   feeds: z.boolean().optional(),
 });
 /** An HTTP route in a built manifest. `input` is the schema of the query of a GET or of the body of a POST. */
-export const builtRoute = z.strictObject({
+export const builtRoute = exactObject({
   about,
   method: z.enum(["GET", "POST"]),
   scope: z.enum(["read", "write", "admin", "open"]),
@@ -79,7 +80,7 @@ export const builtRoute = z.strictObject({
 });
 
 /** The contributions of a bundle: what its `setup` returned in the sandbox, as data. */
-export const declaredContributions = z.strictObject({
+export const declaredContributions = exactObject({
   sources: z.record(name, builtSource).default({}),
   tools: z.record(name, builtTool).default({}),
   memories: z.record(name, aboutOnly).default({}),

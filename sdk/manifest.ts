@@ -6,6 +6,7 @@ import {
   name,
   objectSchema,
 } from "./declared-contributions.ts";
+import { exactObject } from "./manifest-error.ts";
 import { CONTRACT_VERSION, semanticVersion } from "./plugin.ts";
 
 export {
@@ -56,7 +57,7 @@ export const maxBundleBytes = 16 * 1024 * 1024;
 export const httpMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 /** A host that `fetch` may reach, with the reason. Both are shown to the operator. */
-const httpPermission = z.strictObject({
+const httpPermission = exactObject({
   host: hostName,
   methods: z.array(z.enum(httpMethods)).min(1),
   why: sentence(300),
@@ -72,7 +73,7 @@ export const reservedNouns: readonly string[] = [
 export const isGrantable = (operation: string): boolean => !reservedNouns.includes(operation.split(".")[0] as string);
 
 /** An operation that the capability `operations` may call, for example `projects.create`. */
-const operationPermission = z.strictObject({
+const operationPermission = exactObject({
   id: z
     .string()
     .regex(/^[a-z][a-z-]*\.[a-z][a-z-]*$/, "must be the id of an operation such as projects.create")
@@ -84,7 +85,7 @@ const operationPermission = z.strictObject({
 export const connectionHeader =
   /^(host|connection|keep-alive|content-length|transfer-encoding|te|trailer|upgrade|expect|forwarded|x-forwarded-.*|proxy-.*|sec-.*|:.*)$/i;
 
-const inject = z.strictObject({
+const inject = exactObject({
   as: z.literal("header"),
   name: z
     .string()
@@ -103,7 +104,7 @@ const inject = z.strictObject({
  * A credential. With `inject`, the plugin receives only a placeholder, and the host sends the value in a header of requests to
  * `hosts`. Without `inject`, the plugin receives the value.
  */
-const secret = z.strictObject({
+const secret = exactObject({
   title: sentence(200),
   inject: inject.optional(),
   /** Whether the plugin works without it. If not set, `doctor` reports a missing value. Default: false. */
@@ -111,7 +112,7 @@ const secret = z.strictObject({
 });
 
 /** Resource limits of the sandbox. Limits of the operator apply as well. */
-const limits = z.strictObject({
+const limits = exactObject({
   /** Heap of the process in MiB. The process is killed if its total memory exceeds this by 192 MiB. Default: 64. */
   memory_mb: z.int().min(16).max(1024).default(64),
   /** Maximum number of concurrent calls; further calls wait. Default: 32. */
@@ -121,9 +122,9 @@ const limits = z.strictObject({
 });
 
 /** A route that needs no API key, with the reason. Both are shown to the operator. */
-const openRoute = z.strictObject({ name, why: sentence(300) });
+const openRoute = exactObject({ name, why: sentence(300) });
 
-const permissions = z.strictObject({
+const permissions = exactObject({
   http: z.array(httpPermission).max(64).default([]),
   operations: z.array(operationPermission).max(64).default([]),
   open_routes: z.array(openRoute).max(64).optional(),
@@ -198,7 +199,7 @@ function check({ secrets, permissions, kinds: own, needs }: Rules, context: z.Re
  * The member `signalbox` of a plugin's package.json. It is data that is read without running the plugin. Unknown members are
  * errors.
  */
-export const manifest = z.strictObject(declaredMembers).superRefine(check);
+export const manifest = exactObject(declaredMembers).superRefine(check);
 export type Manifest = z.output<typeof manifest>;
 
 /** Every open route must be in the permissions that the operator approves. */
@@ -220,20 +221,19 @@ function checkRoutes(
  * `dist/plugin.json`, written by `signalbox plugin build`: the manifest with its defaults, the version from package.json, the
  * digest of the bundle and the contributions of the bundle. The host reads nothing else to install or list a plugin.
  */
-export const builtManifest = z
-  .strictObject({
-    ...declaredMembers,
-    version,
-    /** Contract version of the SDK in the bundle. */
-    contract: z.int().min(1).default(CONTRACT_VERSION),
-    bundle: z.strictObject({
-      sha256,
-      bytes: z.int().min(1).max(maxBundleBytes),
-    }),
-    /** JSON Schema of the plugin's configuration. */
-    config: objectSchema.default({ type: "object" }),
-    contributes: declaredContributions.prefault({}),
-  })
+export const builtManifest = exactObject({
+  ...declaredMembers,
+  version,
+  /** Contract version of the SDK in the bundle. */
+  contract: z.int().min(1).default(CONTRACT_VERSION),
+  bundle: exactObject({
+    sha256,
+    bytes: z.int().min(1).max(maxBundleBytes),
+  }),
+  /** JSON Schema of the plugin's configuration. */
+  config: objectSchema.default({ type: "object" }),
+  contributes: declaredContributions.prefault({}),
+})
   .superRefine(check)
   .superRefine(checkRoutes);
 export type BuiltManifest = z.output<typeof builtManifest>;

@@ -34,6 +34,7 @@ test.each([
   [["executions", "get"], "did you mean task-executions?"],
   [["executions"], "did you mean task-executions or tool-executions?"],
   [["audit", "list"], "did you mean signalbox audit-log list?"],
+  [["plugin", "intall", "x"], 'plugin: unknown verb "intall"; did you mean install?'],
   [["task-executions", "restart"], "did you mean signalbox tasks restart <id>?"],
   [["task-executions", "retry"], "did you mean signalbox tasks restart <id>?"],
   [["webhook-events", "list", "--limit", "-1"], "--limit: missing value; write a value that begins with a hyphen as --limit=-…"],

@@ -1,3 +1,4 @@
+import { issueText } from "../platform/issue-text.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
 import type { OpenSource } from "./ingest.ts";
@@ -25,7 +26,7 @@ export async function openSource(
   const parsed = entry.knowledge.config.safeParse(rawSettings);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    throw new Error(`its config.${issue?.path.join(".")} is no longer valid: ${issue?.message}`);
+    throw new Error(`its config.${issue?.path.join(".")} is no longer valid: ${issue && issueText(issue)}`);
   }
   const settings = parsed.data as Record<string, unknown>;
   const secretValues = row.secret_members.flatMap((name) =>

@@ -1,4 +1,5 @@
 import type { Config } from "../platform/config.ts";
+import { issueText } from "../platform/issue-text.ts";
 import type { Log } from "../platform/log.ts";
 import type { Host, SourceEntry } from "./host.ts";
 import { hostsIn } from "./settings-hosts.ts";
@@ -24,7 +25,7 @@ export function parseConnection(id: string, source: SourceEntry, rawSettings: Re
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const setting = issue?.path.length ? `the setting ${issue.path.join(".")} is not valid` : "the settings are not valid";
-    throw new Error(`${source.name}: ${setting}: ${issue?.message}`);
+    throw new Error(`${source.name}: ${setting}: ${issue && issueText(issue)}`);
   }
   const settings = parsed.data as Record<string, unknown>;
   const missingSettings = source.adapter.required.filter((name) => settings[name] === undefined || settings[name] === "");

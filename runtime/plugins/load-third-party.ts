@@ -1,10 +1,11 @@
 import { pathToFileURL } from "node:url";
 import type { Contributions, Plugin } from "@signalbox/sdk";
-import { type BuiltManifest, builtManifest, declaredContributions, httpMethods, manifestError } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, builtManifest, declaredContributions, httpMethods } from "@signalbox/sdk/manifest";
 import { sha256Of } from "../platform/digest.ts";
 import { admit, admitDeclared, Refusal } from "./admit.ts";
 import { cachedBundle } from "./bundle-cache.ts";
 import { checkContributions, type LoadedPlugin, type LoadOptions, setUp } from "./load.ts";
+import { manifestText } from "./manifest-text.ts";
 import { plainContributions } from "./plain-contributions.ts";
 import type { PluginFiles } from "./plugin-files.ts";
 import { runSandboxed, type SandboxDependencies } from "./run-sandboxed.ts";
@@ -149,5 +150,5 @@ function manifestOf(
     },
   });
   if (parsed.success) return parsed.data;
-  throw new Refusal("BAD_MANIFEST", `${id}: ${manifestError(parsed.error)}`);
+  throw new Refusal("BAD_MANIFEST", `${id}: ${manifestText(parsed.error)}`);
 }

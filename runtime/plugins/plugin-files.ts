@@ -1,10 +1,11 @@
 import { existsSync, lstatSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { type BuiltManifest, builtManifest, manifestError } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, builtManifest } from "@signalbox/sdk/manifest";
 import { sha256Of } from "../platform/digest.ts";
 import { Refusal } from "./admit.ts";
 import { bundleOf } from "./bundle.ts";
+import { manifestText } from "./manifest-text.ts";
 
 /** The bundle of a third-party plugin and its manifest, from a folder or the database. None of its code has run. */
 export interface PluginFiles {
@@ -91,7 +92,7 @@ export function readManifest(text: string): BuiltManifest {
   }
   const parsed = builtManifest.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new Refusal("BAD_MANIFEST", manifestError(parsed.error));
+  throw new Refusal("BAD_MANIFEST", manifestText(parsed.error));
 }
 
 /** A bundle that differs from the one that was built does not start. */

@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { PluginError } from "@signalbox/sdk";
-import { type BuiltManifest, builtManifest, manifestError } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, builtManifest } from "@signalbox/sdk/manifest";
 import { sha256Of } from "../../platform/digest.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
 import { admitDeclared, Refusal } from "../../plugins/admit.ts";
+import { manifestText } from "../../plugins/manifest-text.ts";
 import type { BundleDeclaration } from "../../plugins/sandbox/initialize.ts";
 import { openSandbox } from "../../plugins/sandbox/open.ts";
 import { bundle } from "./bundle.ts";
@@ -61,9 +62,11 @@ async function describe(
     const serve = () => Promise.reject(new PluginError("failed", notInSetup));
     const sandbox = await openSandbox({ bundle: path, name: id, memoryMb: limits.memory_mb, config, serve });
     await sandbox.close();
-    const { plugin, contract } = sandbox.declaration;
+    const { plugin, contract, missing } = sandbox.declaration;
     // Errors because of which every host of this version would refuse the plugin.
     admitDeclared({ ...plugin, contract }, new Set());
+    if (missing.length > 0)
+      throw new Refusal("BAD_CONTRIBUTION", `${id}: setup must return a function for ${missing.join(", ")}.`);
     return sandbox.declaration;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -135,5 +138,5 @@ export function readBuilt(folder: string): PluginBuild {
 export function parseBuilt(path: string, value: unknown): BuiltManifest {
   const parsed = builtManifest.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new PackageError("BAD_MANIFEST", `${path}: ${manifestError(parsed.error)}`);
+  throw new PackageError("BAD_MANIFEST", `${path}: ${manifestText(parsed.error)}`);
 }

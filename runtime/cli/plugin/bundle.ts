@@ -3,7 +3,7 @@ import { createRequire, isBuiltin } from "node:module";
 import { join } from "node:path";
 import { maxBundleBytes } from "@signalbox/sdk/manifest";
 import { init, parse } from "es-module-lexer";
-import type { BuildFailure, Metafile, Plugin } from "esbuild";
+import type { BuildFailure, Message, Metafile, Plugin } from "esbuild";
 import { PackageError } from "./package-error.ts";
 
 /** Node modules that a plugin may import: those that work without files, processes, sockets and the name of the host. */
@@ -133,6 +133,7 @@ export async function bundle(folder: string, source: string, { version }: { vers
   }).catch((error: BuildFailure) => {
     throw new PackageError("CANNOT_BUNDLE", failures(error), error);
   });
+  refuseUndefined(output.warnings);
   const code = output.outputFiles[0]?.contents as Uint8Array;
   refuseImports(output.metafile);
   await refuseComputed(Buffer.from(code).toString("utf8"));
@@ -150,10 +151,24 @@ const entrySource = (source: string, version: string): string =>
 
 function failures(error: BuildFailure): string {
   if (!Array.isArray(error.errors)) return String(error);
-  return error.errors
+  return problemLines(error.errors);
+}
+
+const problemLines = (problems: readonly Message[]): string =>
+  problems
     .slice(0, 5)
     .map(({ text, location }) => (location ? `${location.file}:${location.line}: ${text}` : text))
     .join("\n");
+
+/**
+ * An import of the plugin's own files without an export of that name. It is only a warning in TypeScript, where it may be a type,
+ * and `undefined` at run time.
+ */
+function refuseUndefined(warnings: readonly Message[]): void {
+  const own = warnings.filter(
+    ({ id, location }) => id === "import-is-undefined" && !/(^|\/)node_modules\//.test(location?.file ?? ""),
+  );
+  if (own.length > 0) throw new PackageError("CANNOT_BUNDLE", problemLines(own));
 }
 
 function refuseImports({ inputs, outputs }: Metafile): void {

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SDK_VERSION } from "@signalbox/sdk";
-import { type Manifest, manifest, manifestError } from "@signalbox/sdk/manifest";
+import { type Manifest, manifest } from "@signalbox/sdk/manifest";
 import { messageOf } from "../../platform/error-text.ts";
+import { manifestText } from "../../plugins/manifest-text.ts";
 import { PackageError } from "./package-error.ts";
 
 /** The package.json of a plugin. */
@@ -67,7 +68,7 @@ export function manifestOf(path: string, value: unknown): Manifest {
     throw new PackageError("BAD_MANIFEST", `${path}: "signalbox" is required; it must be the plugin's manifest.`);
   const parsed = manifest.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new PackageError("BAD_MANIFEST", `${path}: ${manifestError(parsed.error)}`);
+  throw new PackageError("BAD_MANIFEST", `${path}: ${manifestText(parsed.error)}`);
 }
 
 function sourceOf(folder: string, raw: Readonly<Record<string, unknown>>): string {

@@ -56,6 +56,15 @@ describe("build", () => {
     await refused(build(plugin), code, text);
   });
 
+  test("an import of a name that the file does not export", async () => {
+    writeFileSync(join(plugin, "src/parse.ts"), "function parse() {}\n");
+    prepend('import { parse } from "./parse.ts"; export const parsed = parse();');
+    await refused(build(plugin), "CANNOT_BUNDLE", /^src\/plugin\.ts:1: Import "parse" will always be undefined/);
+    writeFileSync(join(plugin, "src/parse.ts"), "export interface Parsed {}\n");
+    edit("src/plugin.ts", /^.*\n/, 'import { Parsed } from "./parse.ts"; export type Mine = Parsed;\n');
+    expect((await build(plugin)).manifest.id).toBe("good");
+  });
+
   test("a CommonJS file may require the built-in modules that a plugin may import", async () => {
     const required = 'const Emitter = require("events"); const { format } = require("util"); module.exports = [Emitter, format];';
     writeFileSync(join(plugin, "src/required.cjs"), required);
@@ -83,6 +92,10 @@ describe("build", () => {
   test.each<[string, string, RegExp]>([
     ["  output: z.object({ words: z.int() }),\n", "", /: tool: output must be a schema of zod, such as z\.object\(\{\}\)$/],
     ["const countWords = tool(", "const countWords = Object(", /good: tools\.count_words: output must be a schema of zod 4/],
+    ['effect: "read"', 'effect: "raed"', /contributes\.tools\.count_words\.effect: must be read or write$/],
+    ["count_words: countWords", '"Count words": countWords', /Count words: the name of this member must start with a lower-case/],
+    ["  run: ({ text }) =>", "  runs: ({ text }) =>", /good: setup must return a function for tools\.count_words\.run\.$/],
+    ['needs: ["fetch"]', 'needs: ["fetsh"]', /add "fetch" to needs in definePlugin; there is no capability "fetsh"$/],
     ['needs: ["fetch"]', "needs: []", /setup threw: it uses the capability "fetch"; add "fetch" to needs in definePlugin/],
     ["setup: (", "about2: process.env.HOME, setup: (", /A plugin cannot use env \("HOME"\)\. It has no environment variables/],
   ])("with %j replaced by %j", async (from, to, text) => {
@@ -96,6 +109,9 @@ describe("build", () => {
 
   test.each<[string, string, PackageErrorCode, RegExp]>([
     ['"manifest": 1', '"manifest": 1, "postinstall": "x"', "BAD_MANIFEST", /postinstall/],
+    ['"permissions"', '"permisions"', "BAD_MANIFEST", /signalbox: has no member "permisions"; its members are .*, permissions,/],
+    ['"methods": [', '"methods": "GET", "x": [', "BAD_MANIFEST", /http\.0\.methods: must be an array$/],
+    ['"GET"', '"GETS"', "BAD_MANIFEST", /http\.0\.methods\.0: must be GET, HEAD, POST, PUT, PATCH or DELETE$/],
     ['"manifest": 1', '"manifest": 2', "BAD_MANIFEST", /must be 1, the version of the manifest format; it is 2/],
     ['"status.example.com"', '"*.example.com"', "BAD_MANIFEST", /must be a host name/],
     ['"sdk": "^0', '"sdk": "*", "x": "^0', "BAD_MANIFEST", /signalbox/],

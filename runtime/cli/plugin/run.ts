@@ -1,3 +1,4 @@
+import { nearestName } from "@signalbox/schema/nearest";
 import { UsageError } from "../arguments.ts";
 import { runCommand, wantsHelp } from "../command.ts";
 import { withoutControlCharacters } from "../output.ts";
@@ -13,8 +14,7 @@ export async function runPlugin([verb, ...args]: readonly string[], terminal: Te
       terminal.out(pluginHelp());
       return 0;
     }
-    const what = verb === undefined ? "missing verb" : `unknown verb ${JSON.stringify(verb)}`;
-    throw new UsageError(`plugin: ${what}\n\n${pluginHelp()}`);
+    throw new UsageError(`plugin: ${verb === undefined ? "missing verb" : unknownVerb(verb)}\n\n${pluginHelp()}`);
   }
   try {
     return await runCommand(command, args, terminal);
@@ -24,4 +24,12 @@ export async function runPlugin([verb, ...args]: readonly string[], terminal: Te
     terminal.err(withoutControlCharacters(`${error.code}: ${error.message}\n`));
     return 1;
   }
+}
+
+function unknownVerb(verb: string): string {
+  const meant = nearestName(
+    verb,
+    pluginCommands.map(({ name }) => name.slice("plugin ".length)),
+  );
+  return `unknown verb ${JSON.stringify(verb)}${meant ? `; did you mean ${meant}?` : ""}`;
 }

@@ -2,6 +2,7 @@ import { PluginError } from "@signalbox/sdk";
 import { type DeclaredContributions, declaredContributions } from "@signalbox/sdk/manifest";
 import { z } from "zod";
 import { messageOf } from "../../platform/error-text.ts";
+import { issueText } from "../../platform/issue-text.ts";
 import { Refusal, type RefusalCode } from "../admit.ts";
 import type { Child } from "./child.ts";
 import { limits } from "./limits.ts";
@@ -27,6 +28,8 @@ export interface BundleDeclaration {
   /** JSON Schema of its own settings. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly contributes: DeclaredContributions;
+  /** The functions that are missing in its contributions, for example `sources.linear.verify`. */
+  readonly missing: readonly string[];
 }
 
 export interface InitializeOptions {
@@ -52,6 +55,7 @@ const shape = z.object({
   }),
   config: z.looseObject({}),
   contributes: declaredContributions,
+  missing: z.array(z.string().max(300)).max(10_000).default([]),
 });
 
 /**
@@ -70,8 +74,9 @@ export async function initialize(
     );
     const parsed = shape.safeParse(answer);
     if (!parsed.success) {
-      const [issue] = parsed.error.issues;
-      throw new Refusal("BAD_CONTRIBUTION", `${name}: the declaration is not valid: ${issue?.path.join(".")}: ${issue?.message}`);
+      const issue = parsed.error.issues[0] as z.core.$ZodIssue;
+      const problem = `${issue.path.join(".")}: ${issueText(issue)}`;
+      throw new Refusal("BAD_CONTRIBUTION", `${name}: the declaration is not valid: ${problem}`);
     }
     if (!protocols.includes(parsed.data.protocol))
       throw new Refusal(

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { FaultInjector, isApplied, type Recording, type TestTracker, type TrackerFault } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import { messageOf } from "../../../platform/error-text.ts";
+import { issueText } from "../../../platform/issue-text.ts";
 import { jsonOr } from "../../../platform/json.ts";
 import { makeFolder } from "../../../platform/make-folder.ts";
 import { PackageError } from "../package-error.ts";
@@ -31,7 +32,7 @@ export function readRecordings(folder: string): Recording[] {
     const [issue] = parsed.error.issues;
     throw new PackageError(
       "NO_CONFORMANCE",
-      `${join(folder, name)} is not a valid recording: ${issue?.path.join(".")}: ${issue?.message}`,
+      `${join(folder, name)} is not a valid recording: ${issue?.path.join(".")}: ${issue && issueText(issue)}`,
     );
   });
 }

@@ -51,10 +51,12 @@ export function proxies(needs: readonly string[], facts: Facts, offloaded: Offlo
     },
   };
   const granted = Object.fromEntries(needs.map((need) => [need, all[need]]));
+  const unknown = needs.filter((need) => !Object.hasOwn(all, need));
+  const instead = unknown.length > 0 ? `; there is no capability ${unknown.map((need) => `"${need}"`).join(", ")}` : "";
   for (const name of Object.keys(all).filter((one) => !needs.includes(one)))
     Object.defineProperty(granted, name, {
       get: () => {
-        throw new Error(`it uses the capability "${name}"; add "${name}" to needs in definePlugin`);
+        throw new Error(`it uses the capability "${name}"; add "${name}" to needs in definePlugin${instead}`);
       },
     });
   return granted;

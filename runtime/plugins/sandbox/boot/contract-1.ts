@@ -1,6 +1,7 @@
 import { fromBase64 } from "./bytes.ts";
 import { type Facts, proxies } from "./capabilities.ts";
 import { BootError, issueMessage as messageOf } from "./errors.ts";
+import { missingFunctions } from "./missing-functions.ts";
 import { ask } from "./peer.ts";
 
 /** The members of a plugin of contract 1 that are used here. The plugin was created with its own copy of the sdk. */
@@ -134,7 +135,8 @@ export class Contract1 {
       })),
       ...Object.fromEntries(["memories", "useCases"].map((kind) => [kind, describeEach(kind, ({ about }) => ({ about }))])),
     };
-    return { plugin: { id, version, sdk, about, needs, hosts }, config: schemaOf(config, "config"), contributes };
+    const missing = missingFunctions(this.#contributions);
+    return { plugin: { id, version, sdk, about, needs, hosts }, config: schemaOf(config, "config"), contributes, missing };
   }
 }
 
