@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -162,6 +162,33 @@ test("a database that the Redis server does not have stops the start", { tags: [
       "REDIS_URL: the server refuses database 99999 (ERR DB index is out of range); name one that it has",
     ]);
   }
+});
+
+test("a Redis in cluster mode stops the start", { tags: ["redis"] }, async () => {
+  const { hostname, port } = new URL(process.env.TEST_REDIS_URL ?? "");
+  // A real server whose answer to INFO says that it is in cluster mode.
+  const inCluster = (bytes: Buffer) =>
+    Buffer.from(bytes.toString("latin1").replace("cluster_enabled:0", "cluster_enabled:1"), "latin1");
+  const proxy = createServer((near) => {
+    const far = connect(Number(port || 6379), hostname);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const)
+      from.on("error", () => to.destroy()).on("close", () => to.destroy());
+    near.pipe(far).on("data", (bytes) => near.write(inCluster(bytes)));
+  });
+  await new Promise<void>((done) => proxy.listen(0, "127.0.0.1", done));
+  onTestFinished(() => void proxy.close());
+  await using database = anyDatabase() === "postgres" ? await freshDatabase("migrated") : null;
+  const { code, logs } = await refusedStart({
+    ...(database && { DATABASE_URL: database.url }),
+    REDIS_URL: `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+  });
+  expect([code, logs.trim().split("\n").at(-1)]).toEqual([
+    1,
+    "REDIS_URL: the server is in cluster mode, which is not supported; name a Redis without it",
+  ]);
 });
 
 test("an invalid setting of a source stops the start and is named", async () => {

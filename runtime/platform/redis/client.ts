@@ -5,6 +5,7 @@ import type { Redis as Client } from "ioredis";
 import { ConfigError } from "../config.ts";
 import type { Log } from "../log.ts";
 import { isRefusal, reasonOf } from "./refusal.ts";
+import { requireUsable } from "./require-usable.ts";
 
 export interface Redis extends RedisAccess {
   /** Prefix of every key, so that several installations can share a server. */
@@ -35,7 +36,7 @@ const noRedis = "no Redis: short-term memories are kept in the database; set RED
 
 /**
  * Connects to the Redis at `REDIS_URL`. It is then required, but the start does not wait for it. Without the variable, tries
- * the default address once, and returns `null` if there is no Redis. Throws a `ConfigError` if the server has no such database.
+ * the default address once, and returns `null` if there is no Redis. Throws a `ConfigError` if the server cannot be used.
  */
 export async function openRedis(url: string | undefined, prefix: string, log: Log): Promise<Redis | null> {
   const address = addressOf(url ?? localUrl);
@@ -70,19 +71,19 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
   try {
     await client.connect();
     await client.ping();
-    await requireDatabase(client);
+    await requireUsable(client);
   } catch (error) {
     if (error instanceof ConfigError || url === undefined) {
       closing = true;
       client.disconnect();
-      if (error instanceof ConfigError) throw error;
+      if (error instanceof ConfigError && url !== undefined) throw error;
       log.info(noRedis, { tried: address, error: reasonOf(lastError ?? error) });
       return null;
     }
     const reason = reasonOf(lastError ?? error);
     log.error("REDIS_URL: Redis is unavailable; short-term memories fail until it is available", { address, error: reason });
     client.once("ready", () => {
-      requireDatabase(client).catch((refused) => {
+      requireUsable(client).catch((refused) => {
         if (!(refused instanceof ConfigError)) return;
         log.error(refused.message, { address });
         lastError = refused;
@@ -97,16 +98,6 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
   };
   const onRefusal = (reason: string) => log.warn("Redis refuses commands", { address, reason });
   return { ...access({ client, prefix, address, connectionError: () => lastError, onRefusal }), close };
-}
-
-/** If the server refuses a database, the client works in database 0, where other programs may keep their data. */
-async function requireDatabase(client: Client): Promise<void> {
-  const { db } = client.options;
-  if (!db) return;
-  await client.select(db).catch((error: Error) => {
-    if (error.name !== "ReplyError" || isRefusal(error)) throw error;
-    throw new ConfigError(`REDIS_URL: the server refuses database ${db} (${reasonOf(error)}); name one that it has`);
-  });
 }
 
 /** Whether anything accepts connections at a host and port. */

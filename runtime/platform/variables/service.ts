@@ -55,7 +55,7 @@ export const service = {
     .refine((url) => /^\/?\d*$/.test(new URL(url).pathname), "must end with the number of a database, or with no path")
     .optional()
     .describe(
-      "URL of the Redis server for short-term memories and rate limits. Default: redis://127.0.0.1:6379 if a server responds there when the service starts, otherwise the database.",
+      "URL of the Redis server for short-term memories and rate limits, without cluster mode. Default: redis://127.0.0.1:6379 if a server responds there when the service starts, otherwise the database.",
     ),
   SIGNALBOX_ROLE: z
     .enum(["all", "api", "worker"])
