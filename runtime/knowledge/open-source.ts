@@ -1,4 +1,4 @@
-import { issueText } from "../platform/issue-text.ts";
+import { firstProblem } from "../platform/issue-text.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
 import type { OpenSource } from "./ingest.ts";
@@ -25,8 +25,8 @@ export async function openSource(
   });
   const parsed = entry.knowledge.config.safeParse(rawSettings);
   if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new Error(`its config.${issue?.path.join(".")} is no longer valid: ${issue && issueText(issue)}`);
+    const { path, text } = firstProblem(parsed.error);
+    throw new Error(`its config.${path} is no longer valid: ${text}`);
   }
   const settings = parsed.data as Record<string, unknown>;
   const secretValues = row.secret_members.flatMap((name) =>

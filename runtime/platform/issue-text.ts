@@ -10,6 +10,12 @@ export function issueText(issue: Issue): string {
   return typeText([issue.message]) ?? defaultText(issue);
 }
 
+/** The first error of a value: the path of the invalid member, empty for the value itself, and what would be valid. */
+export function firstProblem({ issues }: z.ZodError): { readonly path: string; readonly text: string } {
+  const [issue] = issues;
+  return { path: issue?.path.join(".") ?? "", text: issue ? issueText(issue) : "is not valid" };
+}
+
 /** The error to report. For a number, zod may report two bounds: that of a safe integer, and then the narrower one of the schema. */
 export function decisiveIssue(issues: readonly Issue[]): Issue | undefined {
   const [first] = issues;

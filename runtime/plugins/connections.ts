@@ -1,5 +1,5 @@
 import type { Config } from "../platform/config.ts";
-import { issueText } from "../platform/issue-text.ts";
+import { firstProblem } from "../platform/issue-text.ts";
 import type { Log } from "../platform/log.ts";
 import type { Host, SourceEntry } from "./host.ts";
 import { hostsIn } from "./settings-hosts.ts";
@@ -23,9 +23,9 @@ export const slugOf = ({ id, source }: Pick<Connection, "id" | "source">): strin
 export function parseConnection(id: string, source: SourceEntry, rawSettings: Readonly<Record<string, unknown>>): Connection {
   const parsed = source.adapter.connection.safeParse(rawSettings);
   if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const setting = issue?.path.length ? `the setting ${issue.path.join(".")} is not valid` : "the settings are not valid";
-    throw new Error(`${source.name}: ${setting}: ${issue && issueText(issue)}`);
+    const { path, text } = firstProblem(parsed.error);
+    const setting = path ? `the setting ${path} is not valid` : "the settings are not valid";
+    throw new Error(`${source.name}: ${setting}: ${text}`);
   }
   const settings = parsed.data as Record<string, unknown>;
   const missingSettings = source.adapter.required.filter((name) => settings[name] === undefined || settings[name] === "");

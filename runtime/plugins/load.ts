@@ -2,7 +2,7 @@ import type { Contributions, Plugin } from "@signalbox/sdk";
 import { contributionKinds } from "@signalbox/sdk/manifest";
 import { within } from "../platform/abortable.ts";
 import { messageOf } from "../platform/error-text.ts";
-import { issueText } from "../platform/issue-text.ts";
+import { firstProblem } from "../platform/issue-text.ts";
 import type { Log } from "../platform/log.ts";
 import { admit, capabilityNames, Refusal } from "./admit.ts";
 import { capabilitiesFor, type Grants, type InProcessEgressRules } from "./capabilities.ts";
@@ -60,11 +60,8 @@ export async function loadBuiltIns(options: LoadOptions): Promise<LoadedPlugin[]
 export async function setUp(plugin: Plugin, options: Omit<LoadOptions, "builtIns">): Promise<Contributions> {
   const config = plugin.config.safeParse(options.configOf(plugin.id));
   if (!config.success) {
-    const [issue] = config.error.issues;
-    throw new Refusal(
-      "BAD_CONFIG",
-      `${plugin.id}: its setting ${issue?.path.join(".")} is not valid: ${issue && issueText(issue)}`,
-    );
+    const { path, text } = firstProblem(config.error);
+    throw new Refusal("BAD_CONFIG", `${plugin.id}: its setting ${path} is not valid: ${text}`);
   }
   const settings = options.configOf(plugin.id);
   const capabilities = capabilitiesFor(plugin, egressRulesOf(plugin.id, options), options.log, {

@@ -1,4 +1,4 @@
-import { issueText } from "../platform/issue-text.ts";
+import { firstProblem } from "../platform/issue-text.ts";
 import { storable } from "../platform/json.ts";
 import type { Host, ToolEntry } from "../plugins/host.ts";
 import { checkParameters } from "./parameters.ts";
@@ -33,8 +33,8 @@ function fromEntry(entry: ToolEntry, builtIn: boolean): RegisteredTool {
       if (entry.sandboxed) return checkParameters(entry.parameters, input);
       const parsed = tool.input.safeParse(input);
       if (parsed.success) return parsed.data;
-      const [issue] = parsed.error.issues;
-      throw new BadParameter(issue?.path.join(".") ?? "", issue ? issueText(issue) : "is not valid");
+      const { path, text } = firstProblem(parsed.error);
+      throw new BadParameter(path, text);
     },
     run: async (input, use) => {
       const output = tool.output.parse(await tool.run(input, use));

@@ -2,7 +2,7 @@ import { PluginError } from "@signalbox/sdk";
 import { type DeclaredContributions, declaredContributions } from "@signalbox/sdk/manifest";
 import { z } from "zod";
 import { messageOf } from "../../platform/error-text.ts";
-import { issueText } from "../../platform/issue-text.ts";
+import { firstProblem } from "../../platform/issue-text.ts";
 import { Refusal, type RefusalCode } from "../admit.ts";
 import type { Child } from "./child.ts";
 import { limits } from "./limits.ts";
@@ -74,9 +74,8 @@ export async function initialize(
     );
     const parsed = shape.safeParse(answer);
     if (!parsed.success) {
-      const issue = parsed.error.issues[0] as z.core.$ZodIssue;
-      const problem = `${issue.path.join(".")}: ${issueText(issue)}`;
-      throw new Refusal("BAD_CONTRIBUTION", `${name}: the declaration is not valid: ${problem}`);
+      const { path, text } = firstProblem(parsed.error);
+      throw new Refusal("BAD_CONTRIBUTION", `${name}: the declaration is not valid: ${path}: ${text}`);
     }
     if (!protocols.includes(parsed.data.protocol))
       throw new Refusal(

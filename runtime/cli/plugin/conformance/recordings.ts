@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { FaultInjector, isApplied, type Recording, type TestTracker, type TrackerFault } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import { messageOf } from "../../../platform/error-text.ts";
-import { issueText } from "../../../platform/issue-text.ts";
+import { firstProblem } from "../../../platform/issue-text.ts";
 import { jsonOr } from "../../../platform/json.ts";
 import { makeFolder } from "../../../platform/make-folder.ts";
 import { PackageError } from "../package-error.ts";
@@ -29,11 +29,8 @@ export function readRecordings(folder: string): Recording[] {
   return names.sort().flatMap((name) => {
     const parsed = file.safeParse(parseJson(join(folder, name)));
     if (parsed.success) return parsed.data as Recording | Recording[];
-    const [issue] = parsed.error.issues;
-    throw new PackageError(
-      "NO_CONFORMANCE",
-      `${join(folder, name)} is not a valid recording: ${issue?.path.join(".")}: ${issue && issueText(issue)}`,
-    );
+    const { path, text } = firstProblem(parsed.error);
+    throw new PackageError("NO_CONFORMANCE", `${join(folder, name)} is not a valid recording: ${path}: ${text}`);
   });
 }
 
