@@ -40,6 +40,6 @@ test("the lock file of plugins keeps its contents on a full disk, and the error 
     try { save("two"); save("three"); } catch (error) { console.log(error.message); }
     console.log(Object.keys(readLock().plugins).join(), readdirSync(".").join());`;
   expect(onSmallDisk(script)).toMatch(
-    /^The service has changed, but signalbox-plugins.lock.json does not list it: ENOSPC: .*\. Correct that, and run the command again\.\none signalbox-plugins\.lock\.json\n$/,
+    /^The change was made in the service, but signalbox-plugins.lock.json could not be written: ENOSPC: .*\. Correct that, and run the command again\.\none signalbox-plugins\.lock\.json\n$/,
   );
 });

@@ -179,7 +179,14 @@ describe("versions", () => {
       await good(["plugin", "logs", id]);
       expect(await good(["plugin", "remove", id])).toBe(`${id} is removed.\n`);
       await bad(["plugin", "info", id], /There is no plugin "word-count"/);
-      expect(readFileSync(join(folder, "signalbox-plugins.lock.json"), "utf8")).not.toContain(id);
+      const lock = join(folder, "signalbox-plugins.lock.json");
+      expect(readFileSync(lock, "utf8")).not.toContain(id);
+      await bad(["plugin", "remove", id], /There is no plugin "word-count"/);
+      // A removal whose lock file could not be written is repeated.
+      const listed = { version: "0.1.0", source: "x", integrity: null, sha256: "0".repeat(64) };
+      writeFileSync(lock, JSON.stringify({ lock: 1, plugins: { [id]: listed } }));
+      expect(await good(["plugin", "remove", id])).toBe(`${id} is removed.\n`);
+      expect(readFileSync(lock, "utf8")).not.toContain(id);
     },
     limit,
   );

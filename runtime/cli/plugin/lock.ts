@@ -42,7 +42,7 @@ function write(lock: Lock): void {
     if (failure === null) return;
     throw new PackageError(
       "NOT_LOCKED",
-      `The service has changed, but ${lockFile} does not list it: ${messageOf(failure)}. Correct that, and run the command again.`,
+      `The change was made in the service, but ${lockFile} could not be written: ${messageOf(failure)}. Correct that, and run the command again.`,
     );
   }
 }
@@ -79,9 +79,11 @@ export function saveLocked({ manifest, integrity, source }: FetchedPackage): voi
   write(lock);
 }
 
-export function removeLocked(id: string): void {
+/** Returns whether the plugin was listed. */
+export function removeLocked(id: string): boolean {
   const lock = readLock();
-  if (!(id in lock.plugins)) return;
+  if (!Object.hasOwn(lock.plugins, id)) return false;
   delete lock.plugins[id];
   write(lock);
+  return true;
 }

@@ -7,7 +7,7 @@ import { amountText } from "../../platform/amount-text.ts";
 import { UsageError } from "../arguments.ts";
 import { type Command, type Given, usageOf } from "../command.ts";
 import { asJson, onOneLine, tableOf } from "../output.ts";
-import { callerOf, namedService } from "../request.ts";
+import { callerOf, namedService, RequestError } from "../request.ts";
 import type { Terminal } from "../terminal.ts";
 import { approve, install, rollback, upgrade } from "./change-version.ts";
 import { removeLocked } from "./lock.ts";
@@ -72,8 +72,14 @@ const operator = {
   },
   remove: async (given, { call, out, usage }) => {
     const name = requireId(given, usage);
-    await call(plugins.remove, { id: name });
-    removeLocked(name);
+    try {
+      await call(plugins.remove, { id: name });
+      removeLocked(name);
+    } catch (error) {
+      // An earlier removal may have left it in the lock file.
+      const isGone = error instanceof RequestError && error.status === 404;
+      if (!isGone || !removeLocked(name)) throw error;
+    }
     out(`${name} is removed.\n`);
     return 0;
   },
