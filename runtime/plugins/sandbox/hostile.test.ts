@@ -7,6 +7,7 @@ import { cachedBundle } from "../bundle-cache.ts";
 import { attacks } from "../testing/hostile/attacks.js";
 import { deadly, noise } from "../testing/hostile/deadly.js";
 import { buildHostile, bystander, hostFor, makePlace, type Place, secret } from "../testing/hostile/host.ts";
+import { type Isolation, noIsolation } from "./launch.ts";
 import { openSandbox, type Sandbox } from "./open.ts";
 
 const limit = 60_000;
@@ -24,7 +25,8 @@ const call = (sandbox: Sandbox, tool: string, input: object) =>
   sandbox.call({ kind: "tools", name: tool, method: "run" }, [input], { call: { key: "k", connection: {} } });
 const attack = (sandbox: Sandbox, set: string, name: string) =>
   call(sandbox, "attack", { set, name, at: { ...place, reached: null } });
-const open = (callMs = 20_000) => openSandbox({ bundle: place.bundle, name: "hostile", callMs });
+const open = (callMs = 20_000, isolation?: Isolation) =>
+  openSandbox({ bundle: place.bundle, name: "hostile", callMs, isolation });
 const alive = async (sandbox: Sandbox) => expect(await call(sandbox, "pollute", {})).toMatchObject({ ok: true });
 
 beforeAll(async () => {
@@ -86,6 +88,22 @@ describe("attacks while it serves", () => {
     expect(Object.hasOwn(answer, "__proto__")).toBe(false);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
+});
+
+test("Deno's permissions alone stop the attacks", { timeout: limit }, async () => {
+  const sandbox = await open(20_000, noIsolation);
+  try {
+    for (const name of Object.keys(attacks)) {
+      const outcome = await attack(sandbox, "attacks", name).then(
+        (value) => ({ value }),
+        () => null,
+      );
+      expect(outcome, name).toBeNull();
+    }
+    await alive(sandbox);
+  } finally {
+    await sandbox.close();
+  }
 });
 
 describe("attacks that end only its own process", () => {

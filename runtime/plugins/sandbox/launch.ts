@@ -11,11 +11,13 @@ export interface Launch {
   readonly args: readonly string[];
 }
 
-/** An unwritable `DENO_DIR`: no cache, no Cache API and no localStorage, so the plugin cannot fill the disk. */
 export const environment: Readonly<Record<string, string>> = {
+  // Unwritable: no cache, no Cache API and no localStorage, so the plugin cannot fill the disk.
   DENO_DIR: "/dev/null/none",
   NO_COLOR: "1",
   DENO_NO_UPDATE_CHECK: "1",
+  // Deno has no permission for GPUs, on which a plugin could run code outside the limits of its process.
+  DENO_WEBGPU_BACKEND: "none",
 };
 
 interface LaunchOptions {

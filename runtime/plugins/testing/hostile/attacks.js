@@ -135,6 +135,7 @@ export const attacks = {
   "processes: user": () => Deno.uid(),
   "processes: host name": () => Deno.hostname(),
   "processes: interfaces": () => Deno.networkInterfaces().length,
+  "processes: a GPU": async () => (await navigator.gpu.requestAdapter()).info.vendor,
 
   "disk: Deno.writeTextFile": (at) => Deno.writeTextFileSync(`${at.folder}/written`, "x"),
   "disk: node:fs": (at) => fs.writeFileSync(`${at.folder}/written`, "x"),
