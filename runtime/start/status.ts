@@ -93,7 +93,7 @@ function probesOf({ core, requiredParts, network, resources, plugins, background
         hosts[part.name] ?? part.name,
         part.name === "database"
           ? { full: () => fullness(database.lastFull()), limitation: database.limitation ?? null }
-          : { full: () => fullness(resources.redis?.lastRefusal() ?? null), cure: redisCure },
+          : { full: () => fullness(resources.redis?.lastRefusal() ?? null, redisCure), cure: redisCure },
       ),
     ),
     modelProbe({ baseUrl, apiKey, fetch: network.fetch }),

@@ -19,9 +19,12 @@ const everyMs = 10_000;
 const fullMs = 60_000;
 
 /** Why the database or Redis cannot store data, and what to do; `null` while it can. */
-export function fullness(last: (Pick<StorageFailure, "at" | "reason"> & Partial<StorageFailure>) | null): string | null {
+export function fullness(
+  last: (Pick<StorageFailure, "at" | "reason"> & Partial<StorageFailure>) | null,
+  cureOf: (failure: string) => string = () => "",
+): string | null {
   if (!last || performance.now() - last.at > fullMs) return null;
-  const cure = last.isDisk ? ". Free disk space, for example by shortening the RETENTION_… periods" : "";
+  const cure = last.isDisk ? ". Free disk space, for example by shortening the RETENTION_… periods" : cureOf(last.reason);
   return `it cannot store data (${last.reason})${cure}. Work resumes automatically once it can`;
 }
 

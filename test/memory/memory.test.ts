@@ -172,11 +172,12 @@ describe("replicas", { tags: ["postgres"] }, () => {
 
 describe("redis", { tags: ["redis-server"] }, () => {
   test.each([
-    ["OOM", "maxmemory"],
-    ["NOREPLICAS", "min-replicas-to-write"],
+    ["OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", /\)\. Raise maxmemory of the server/],
+    ["NOREPLICAS", "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0", /\)\. Work resumes/],
+    ["READONLY", "REPLICAOF 127.0.0.1 9", "REPLICAOF NO ONE", /\)\. The server is a replica: set REDIS_URL to its primary/],
   ])(
-    "that refuses writes with %s: its memories fail, and the status says why until it stores them again",
-    async (reason, setting) => {
+    "that refuses writes with %s: its memories fail, and the status says why and what to do until it stores them again",
+    async (reason, refuse, accept, cure) => {
       await using redis = await ownRedis();
       await using service = await startService({ env: { ...noRedis, REDIS_URL: redis.url } });
       const store = async () => (await create(service, { key: reason, content: "c", scope: "task", task_id: "t" })).status;
@@ -184,12 +185,13 @@ describe("redis", { tags: ["redis-server"] }, () => {
         const { body } = await service.get<{ checks: { name: string; state: string; message: string }[] }>("/api/status");
         return body.checks.find(({ name }) => name === "redis");
       };
-      await redis.send(`CONFIG SET ${setting} 1`);
+      await redis.send(refuse);
       expect(await store()).toBe(503);
       const { message } = await eventually(async () => ((await check())?.state === "failed" ? check() : null));
       expect(message).toContain(`it cannot store data (${reason} `);
+      expect(message).toMatch(cure);
       expect(service.logs()).toContain("Redis refuses commands");
-      await redis.send(`CONFIG SET ${setting} 0`);
+      await redis.send(accept);
       expect(await store()).toBe(201);
       // Sooner than the minute after which it is no longer known.
       await eventually(async () => (await check())?.state === "ok", { timeout: 30_000 });
