@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { get as getStatus } from "@signalbox/schema/status";
 import { afterEach, expect, test, vi } from "vitest";
 import { request } from "./request.ts";
@@ -135,6 +135,79 @@ test.each(everyKind.map((words) => [words]))("%j: the answer of another program 
   expect(error.replace("Following all executions. Press Ctrl-C to stop.\n", "")).toBe(
     `The answer of ${page.url} is not from Signalbox. Set SIGNALBOX_URL to a URL at which the service itself answers.\n`,
   );
+});
+
+test.each([
+  ["/api", ""],
+  ["/api/", ""],
+  ["/docs", ""],
+  ["/base/api", "/base"],
+])("a URL with a path too much, %s, is named with the right one", async (path, right) => {
+  await using service = await serverThat(({ url }, response) =>
+    response
+      .writeHead(404, { "content-type": "application/json" })
+      .end(JSON.stringify({ error: `There is no ${url} here; GET /openapi.json lists all operations.` })),
+  );
+  vi.stubEnv("SIGNALBOX_URL", `${service.url}${path}`);
+  const noOperations = `The service has no operations under ${path.replace(/\/$/, "")}. Set SIGNALBOX_URL to ${service.url}${right}.`;
+  for (const words of [["status"], ["agents", "list"]]) expect(await errorOf(1, words)).toContain(noOperations);
+});
+
+test("a path that a proxy removed is not mistaken for one too much", async () => {
+  const error = "There is no /api/status here; GET /openapi.json lists all operations.";
+  await using service = await serverThat((_, response) =>
+    response.writeHead(404, { "content-type": "application/json" }).end(JSON.stringify({ error })),
+  );
+  vi.stubEnv("SIGNALBOX_URL", `${service.url}/base`);
+  expect(await errorOf(1, ["status"])).toBe(`${error}\n`);
+});
+
+test("an object that is missing is not mistaken for a wrong URL", async () => {
+  await using service = await serverThat((_, response) =>
+    response.writeHead(404, { "content-type": "application/json" }).end('{"error":"There is no agent x."}'),
+  );
+  vi.stubEnv("SIGNALBOX_URL", `${service.url}/base`);
+  expect(await errorOf(1, ["agents", "get", "x"])).toBe("There is no agent x.\n");
+});
+
+test("a URL of a page of the console is named with the service's own", async () => {
+  await using page = await serverThat((_, response) => response.setHeader("content-type", "text/html").end("<p>Console</p>"));
+  vi.stubEnv("SIGNALBOX_URL", `${page.url}/console`);
+  expect(await errorOf(1, ["status"])).toContain(`answers, for example ${page.url}, without a path.`);
+});
+
+test.each(["127.0.0.1:8000", "localhost:8000", "localhost"])(
+  "a URL without a scheme, %s, is refused with the valid form",
+  async (url) => {
+    vi.stubEnv("SIGNALBOX_URL", url);
+    expect(await errorOf(1, ["status"])).toContain(
+      `SIGNALBOX_URL: must be a URL that begins with http:// or https://; it is "${url}"`,
+    );
+  },
+);
+
+test("a port that does not speak HTTP/1.1 is named", async () => {
+  const server = createTcpServer((socket) => socket.end("\0\0\x18\x04\0\0\0\0\0")).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  vi.stubEnv("SIGNALBOX_URL", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const error = await errorOf(1, ["status"]);
+  server.close();
+  expect(error).toContain("(the port does not speak HTTP/1.1; it may be the port for gRPC)");
+});
+
+test.each([
+  ["42", true],
+  ["webshop", true],
+  ["acme/webshop#42", false],
+  ["acme/webshop!7", false],
+  ["CONF-7", false],
+  ["https://tracker.example/acme/webshop/issues/42", false],
+])("why %s: without an event, a text of another form is answered with the valid ones: %s", async (issue, isOther) => {
+  await using service = await serverThat((_, response) => response.setHeader("content-type", "application/json").end("[]"));
+  vi.stubEnv("SIGNALBOX_URL", service.url);
+  const error = (await errorOf(1, ["why", issue])).replace(/\s+/g, " ");
+  expect(error).toContain(`No stored event is about ${issue}.`);
+  expect(error.includes("An issue is named as acme/webshop#42, as CONF-7, or by its URL.")).toBe(isOther);
 });
 
 test("an answer that is cut off is named in one line", async () => {

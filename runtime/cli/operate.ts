@@ -78,7 +78,7 @@ const maxMatches = 10;
 
 async function why(args: Question, terminal: Terminal): Promise<number> {
   const [q] = args.positionals;
-  if (q === undefined) throw new UsageError(`missing issue\n${args.usage}`);
+  if (q === undefined) throw new UsageError(`missing issue, for example acme/webshop#42, CONF-7 or its URL\n${args.usage}`);
   const [found, ...others] = await ask<Output<typeof searchSubjects>["items"]>(searchSubjects, { q, limit: maxMatches });
   if (!found) {
     terminal.err(withoutControlCharacters(await unknownIssue(q, terminal.columns)));
@@ -111,6 +111,10 @@ async function why(args: Question, terminal: Terminal): Promise<number> {
   });
 }
 
+const issueForms = "An issue is named as acme/webshop#42, as CONF-7, or by its URL. ";
+/** Whether a text has the form of one issue: a number alone, or a word, can be a mistake for it. */
+const isFullName = (q: string): boolean => /^\S+[#!]\d+$|^\S*[a-z]\w*-\d+$|^https?:\/\/./i.test(q);
+
 /** If nothing is stored about an issue, its webhooks were most likely refused. */
 async function unknownIssue(q: string, columns: number): Promise<string> {
   const groups = await refusalsOfLastDay();
@@ -120,7 +124,7 @@ async function unknownIssue(q: string, columns: number): Promise<string> {
   });
   const none = "No webhook was refused in the last day either. Check the webhook's deliveries in the tracker.";
   const head = groups.size === 0 ? none : "Webhooks refused in the last day, possibly for this issue:";
-  return [wrapText(`No stored event is about ${q}. ${head}`, columns), ...lines, ""].join("\n");
+  return [wrapText(`No stored event is about ${q}. ${isFullName(q) ? "" : issueForms}${head}`, columns), ...lines, ""].join("\n");
 }
 
 async function tail(args: Question, terminal: Terminal): Promise<number> {

@@ -97,7 +97,7 @@ async function exchange(
   const type = response.headers.get("content-type") ?? "";
   const isFailure = !response.ok;
   if (isFailure && !(response.status === op.alternateStatus?.status && /json/.test(type)))
-    throw new RequestError(await complaint(response), response.status);
+    throw new RequestError(await complaint(response, service.url), response.status);
   const noValue = { value: undefined, total: null };
   if (response.status === 204) return noValue;
   const total = response.headers.get("x-total-count");
@@ -121,8 +121,13 @@ function redirected(response: Response, op: Operation, input: Readonly<Record<st
 }
 
 /** For example the login page of a proxy. */
-const notSignalbox = (url: string): RequestError =>
-  new RequestError(`The answer of ${url} is not from Signalbox. Set SIGNALBOX_URL to a URL at which the service itself answers.`);
+const notSignalbox = (url: string): RequestError => {
+  const { origin, pathname } = new URL(url);
+  const example = pathname === "/" ? "" : `, for example ${origin}, without a path`;
+  return new RequestError(
+    `The answer of ${url} is not from Signalbox. Set SIGNALBOX_URL to a URL at which the service itself answers${example}.`,
+  );
+};
 
 async function jsonOf(response: Response, url: string): Promise<unknown> {
   const text = await response.text().catch(() => {
@@ -187,15 +192,29 @@ function reasonOf(cause: unknown): string {
   const code = "code" in cause ? String(cause.code) : "";
   // OpenSSL's own message is a line of its source code.
   if (code === "ERR_SSL_WRONG_VERSION_NUMBER") return "the port does not use TLS, so the URL begins with http";
+  if (cause.message.includes("does not match the HTTP/1.1 protocol"))
+    return "the port does not speak HTTP/1.1; it may be the port for gRPC";
   return cause.message.trim() || code || cause.name;
 }
 
-async function complaint(response: Response): Promise<string> {
+/**
+ * The remedy if the service received the path of the URL as part of its own: it may be that of a page or of the operations, copied from
+ * a browser. `null` for other errors, for example if a proxy removed the path, or an object is missing.
+ */
+function tooLongUrl(url: string, { status }: Response, error: string): string | null {
+  const { origin, pathname } = new URL(url);
+  const path = pathname.replace(/\/+$/, "");
+  if (status !== 404 || path === "" || !error.startsWith(`There is no ${path}/`)) return null;
+  const base = /^(.*?)\/+(?:api|console|docs|mcp|webhook)(?:\/|$)/.exec(path)?.[1] ?? "";
+  return `The service has no operations under ${path}. Set SIGNALBOX_URL to ${origin}${base}.`;
+}
+
+async function complaint(response: Response, url: string): Promise<string> {
   const text = await response.text().catch(() => "The body of the response is incomplete.");
   const hint = response.status === 401 ? " Set SIGNALBOX_API_KEY to a key of this service." : "";
   try {
     const { error } = JSON.parse(text);
-    if (typeof error === "string") return `${error}${hint}`;
+    if (typeof error === "string") return tooLongUrl(url, response, error) ?? `${error}${hint}`;
   } catch {
     // The body is not from the service, but for example an error page of a proxy.
   }

@@ -51,7 +51,7 @@ export const networks = list.refine(
 );
 /** The base of requests: what follows a `#` would not be sent. */
 export const address = z
-  .url({ protocol: /^https?$/, error: "must be an http or https URL", abort: true })
+  .url({ protocol: /^https?$/, error: "must be a URL that begins with http:// or https://", abort: true })
   .refine((url) => !url.includes("#"), "must be a URL without #");
 
 const sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
