@@ -236,3 +236,16 @@ test("a rejection of a valid signature names the reason of verify", async () => 
   const accepts = cases.find(({ name }) => name.endsWith("verify accepts a valid signature"));
   await expect(accepts?.run()).rejects.toThrow("it rejected it: missing header X-Other");
 });
+
+test("an invalid result that the host refused is not reported as an error that parse threw", async () => {
+  const parse = async () => {
+    throw new PluginError("failed", "The answer of sources.sample.parse is not valid: actor: expected string");
+  };
+  const reads = testSource(
+    samplePlugin(() => ({ parse })),
+    sampleFixtures,
+  ).find(({ name }) => name.includes("malformed JSON"));
+  await expect(reads?.run()).rejects.toThrow(
+    /^parse must return a SourceEvent; The answer of sources\.sample\.parse is not valid: actor/,
+  );
+});
