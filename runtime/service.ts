@@ -6,7 +6,7 @@ import { openSessions } from "./keys/sessions.ts";
 import { prepareMemory } from "./memory/prepare.ts";
 import { type Config, StartError } from "./platform/config.ts";
 import { refuseConflicts } from "./platform/config-conflicts.ts";
-import { isRefusal, unavailableCause } from "./platform/database/unavailable.ts";
+import { isReadOnly, isRefusal, unavailableCause } from "./platform/database/unavailable.ts";
 import type { Log } from "./platform/log.ts";
 import { requireFreePorts } from "./platform/network/free-ports.ts";
 import { startBackground } from "./start/background.ts";
@@ -70,7 +70,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       if (reason && !(error instanceof StartError) && ++losses < maxLosses) end = performance.now() + waitMs;
       if (!reason || performance.now() >= end) throw error;
       log.warn("waiting for the database", {
-        reason: (reason as Error).message,
+        reason: (isReadOnly(reason) ? (error as Error) : (reason as Error)).message,
         seconds_left: Math.ceil((end - performance.now()) / 1000),
       });
       await sleep(againMs);

@@ -7,6 +7,7 @@ import type { Log } from "../log.ts";
 import { lockKeys, underAdvisoryLock } from "./advisory-lock.ts";
 import { type Database, isDeadlock, isLockTimeout, type Sql } from "./client.ts";
 import { buildIndexesAhead } from "./indexes-ahead.ts";
+import { explainRefusal, requireUnicode } from "./refused-migration.ts";
 
 /** Maximum wait of a migration for one lock, in milliseconds. */
 const lockMs = 500;
@@ -25,7 +26,7 @@ interface Migration {
 /** Applies missing migrations in order, each file in its own transaction. Replicas that start together take turns. */
 export async function migrate(database: Database, log: Log, folder = findFolder()): Promise<number> {
   const all = readMigrations(folder);
-  return underAdvisoryLock(database, lockKeys.migrations, async (connection) => {
+  const migrated = underAdvisoryLock(database, lockKeys.migrations, async (connection) => {
     await connection`create table if not exists migrations (id integer primary key, name text not null, applied_at timestamptz(3) not null default now())`;
     await connection`alter table migrations add column if not exists digest text`;
     const known = await connection<Applied[]>`select id, name, digest from migrations order by id`;
@@ -41,6 +42,7 @@ export async function migrate(database: Database, log: Log, folder = findFolder(
       if (known.some((row) => row.id === id && row.digest === null))
         await connection`update migrations set digest = ${digest} where id = ${id}`;
     const missing = all.filter((migration) => !known.some((row) => row.id === migration.id));
+    if (missing.length > 0) await requireUnicode(connection, { isNew: known.length === 0 });
     for (const migration of missing) {
       // On the embedded database, no other replica has to wait.
       const text = database.kind === "postgres" ? await buildIndexesAhead(connection, migration.text, log) : migration.text;
@@ -50,6 +52,9 @@ export async function migrate(database: Database, log: Log, folder = findFolder(
     }
     if (known.length === 0) log.info("new database created", { migrations: missing.length });
     return missing.length;
+  });
+  return migrated.catch(async (error) => {
+    throw await explainRefusal(error, database);
   });
 }
 
