@@ -56,18 +56,36 @@ export class Definitions {
   }
 
   #isReferred(label: string): boolean {
-    this.#referred ??= new Set([...this.#text.matchAll(reference)].map((match) => keyOf(match[1] as string)));
+    this.#referred ??= this.#readReferred();
     return this.#referred.has(keyOf(label));
+  }
+
+  /** The labels that the text refers to. A definition refers to nothing. */
+  #readReferred(): Set<string> {
+    const labels = new Set<string>();
+    const definitions = this.#all();
+    let next = definitions.next();
+    for (const { index, 1: label = "" } of this.#text.matchAll(reference)) {
+      while (!next.done && next.value.end <= index) next = definitions.next();
+      if (next.done || index < next.value.at) labels.add(keyOf(label));
+    }
+    return labels;
+  }
+
+  /** All definitions, with their positions. */
+  *#all(): Generator<Definition & { readonly at: number }> {
+    for (const { index, 0: start } of this.#text.matchAll(lineStart)) {
+      const at = index + start.length - 1;
+      const found = definitionAt(this.#text, at, false);
+      if (found !== null && found !== "open" && !this.#isText(at, found)) yield { ...found, at };
+    }
   }
 
   #readWordy(): Map<string, string> {
     const addresses = new Map<string, string>();
-    for (const { index, 0: start } of this.#text.matchAll(lineStart)) {
-      const at = index + start.length - 1;
-      const found = definitionAt(this.#text, at, false);
-      if (found === null || found === "open" || !isWordy(found.label) || this.#isText(at, found)) continue;
-      const key = keyOf(found.label);
-      if (!addresses.has(key)) addresses.set(key, found.address);
+    for (const { label, address } of this.#all()) {
+      const key = keyOf(label);
+      if (isWordy(label) && !addresses.has(key)) addresses.set(key, address);
     }
     return addresses;
   }

@@ -1,4 +1,4 @@
-import { lineMarks } from "./line-marks.ts";
+import { continuationOf, lineMarks } from "./line-marks.ts";
 
 /** The fence of a code block, in all blocks that can contain one. */
 const opening = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(`{3,}|~{3,})[ \t]*/;
@@ -30,7 +30,7 @@ export const isDiagramComment = (line: string): boolean => /^[ \t>]*%%/.test(lin
 export class FenceLines {
   /** The last column at which a block that contains others can begin. */
   #lastBlock = 0;
-  /** What precedes the first line of the open block of HTML. */
+  /** What precedes the further lines of the open block of HTML. */
   #html: string | null = null;
 
   read(line: string, isInHtml: boolean): FenceLine | null {
@@ -39,7 +39,7 @@ export class FenceLines {
     if (line.startsWith("[^", length)) this.#lastBlock = Number.POSITIVE_INFINITY;
     else this.#lastBlock = Math.max(this.#lastBlock, item ?? 0);
     if (!isInHtml) this.#html = null;
-    else if (this.#html === null) this.#html = marks.replace(/[^>\t]/g, " ");
+    else if (this.#html === null) this.#html = continuationOf(line, length);
     else if (marks.startsWith(this.#html) && /^[ \t]*$/.test(marks.slice(this.#html.length))) return null;
     return indent >= (item ?? this.#lastBlock) + 4 ? null : fenceLine(line);
   }

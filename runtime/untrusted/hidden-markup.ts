@@ -83,13 +83,16 @@ class MarkupFilter {
     /** Its end is unknown. */
     const isOpen = isCut && end === text.length;
     const isBlank = firstOf(text, start, end) >= end;
-    this.#html.beginLine(start, isBlank);
+    this.#html.beginLine(start, end, isBlank);
     if (isBlank) {
       this.#table.reset();
       this.#lines.isCode(start, end);
       return end;
     }
-    if (!this.#html.mayBeInHtml && !isOpen && this.#lines.isCode(start, end)) return this.#codeLine(start, end);
+    if (!this.#html.mayBeInHtml && !isOpen && this.#lines.isCode(start, end)) {
+      this.#html.endHiddenParagraph();
+      return this.#codeLine(start, end);
+    }
     if (this.#lines.isUncertain) return this.#out.stop(start);
     const content = contentOf(text, start, end);
     this.#html.readBlock(start, content, end);

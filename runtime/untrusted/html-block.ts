@@ -41,7 +41,8 @@ export function blockOf(text: string, start: number, content: number, end: numbe
   return { endsWith: "blank line", isCertain: tag !== null && line.slice(tag.end).trim() === "", isQuoted };
 }
 
-const blankLine = /\n[ \t>]*(?=\n|$)/g;
+const blankLine = /\n[ \t]*(?=\n|$)/g;
+const quotedBlankLine = /\n[ \t>]*(?=\n|$)/g;
 const paragraphEnd = /\n[ \t>]*(?=\n|$|```|~~~)/g;
 const commentEnd = /--!?>/g;
 /** The beginning of an attribute that may hide an element. */
@@ -51,6 +52,7 @@ const hidingAttribute = /[\s/"'](?:hidden|style|color)/gi;
 export class BlockEnds {
   readonly #text: string;
   #blankLine = -1;
+  #quotedBlankLine = -1;
   #paragraphEnd = -1;
   #tagStart = -1;
   #tagEnd = -1;
@@ -61,21 +63,19 @@ export class BlockEnds {
     this.#text = text;
   }
 
-  /** Position of the next blank line, or the end of the text. */
-  blankLine(at: number): number {
-    if (this.#blankLine < at) {
-      blankLine.lastIndex = at;
-      this.#blankLine = blankLine.exec(this.#text)?.index ?? this.#text.length;
+  /** Position of the next blank line, or the end of the text. In a quotation, a line may contain its marks. */
+  blankLine(at: number, isQuoted: boolean): number {
+    if (isQuoted) {
+      if (this.#quotedBlankLine < at) this.#quotedBlankLine = this.#next(quotedBlankLine, at);
+      return this.#quotedBlankLine;
     }
+    if (this.#blankLine < at) this.#blankLine = this.#next(blankLine, at);
     return this.#blankLine;
   }
 
   /** The same, or a code block that begins before it. */
   paragraphEnd(at: number): number {
-    if (this.#paragraphEnd < at) {
-      paragraphEnd.lastIndex = at;
-      this.#paragraphEnd = paragraphEnd.exec(this.#text)?.index ?? this.#text.length;
-    }
+    if (this.#paragraphEnd < at) this.#paragraphEnd = this.#next(paragraphEnd, at);
     return this.#paragraphEnd;
   }
 
@@ -110,10 +110,12 @@ export class BlockEnds {
 
   /** Position of the next name of an attribute that may hide an element, or the end of the text. */
   hidingAttribute(at: number): number {
-    if (this.#hidingAttribute < at) {
-      hidingAttribute.lastIndex = at;
-      this.#hidingAttribute = hidingAttribute.exec(this.#text)?.index ?? this.#text.length;
-    }
+    if (this.#hidingAttribute < at) this.#hidingAttribute = this.#next(hidingAttribute, at);
     return this.#hidingAttribute;
+  }
+
+  #next(pattern: RegExp, at: number): number {
+    pattern.lastIndex = at;
+    return pattern.exec(this.#text)?.index ?? this.#text.length;
   }
 }

@@ -1,9 +1,10 @@
 import { isHiddenElement } from "@signalbox/sdk";
 import { fenceLine } from "./fence-line.ts";
 import { hidesContent, isHidden, shownTag } from "./hidden-elements.ts";
-import { HiddenRegion } from "./hidden-region.ts";
+import { HiddenRegion, isBlock } from "./hidden-region.ts";
 import { BlockEnds, blockOf, type HtmlEnd } from "./html-block.ts";
 import { htmlTagAt, isOpenTag, type Tag, tagAt, voidElements } from "./html-tag.ts";
+import { continuationOf } from "./line-marks.ts";
 import type { VisibleText } from "./visible-text.ts";
 
 /** Removes comments, hidden elements and attributes from a Markdown text. Pass the positions in order. */
@@ -14,6 +15,12 @@ export class HtmlFilter {
   #isCertainHtml = false;
   /** Whether the block of HTML is in a quotation. */
   #isQuoted = false;
+  /** What precedes each further line of the block. */
+  #container = "";
+  /** Whether the end of the paragraph that began last ends no element any more, because a tag has ended it before. */
+  #isParagraphOver = false;
+  /** Where the text after a hidden paragraph begins, if that paragraph has ended. */
+  #visibleFrom: number | null = null;
   /** Number of characters that may still be read in vain, because they may be a tag of a hidden element. */
   #readableInVain = maxReadInVain;
   /** Kinds of markup that do not end after this position. */
@@ -34,20 +41,46 @@ export class HtmlFilter {
     return this.#html !== null && this.#isCertainHtml;
   }
 
+  get #isInParagraph(): boolean {
+    return this.#html === null && !this.#isParagraphOver;
+  }
+
   /** Begins a line before its blocks are known. */
-  beginLine(start: number, isBlank: boolean): void {
-    if (this.#html === "line end" || (isBlank && this.#html === "blank line")) this.#html = null;
-    if (isBlank && this.#out.hidden?.endsWithParagraph) this.#out.show(start - 1);
+  beginLine(start: number, end: number, isBlank: boolean): void {
+    // A block outside of a quotation continues after the marks of an empty one.
+    const endsHtml = isBlank && (this.#isQuoted || !this.#out.text.slice(start, end).includes(">"));
+    if (this.#html === "line end" || (endsHtml && this.#html === "blank line")) this.#html = null;
+    if (!isBlank || this.#html !== null) return;
+    this.#isParagraphOver = false;
+    if (!this.#out.hidden?.endsWithParagraph) return;
+    this.#visibleFrom ??= start - 1;
+    if (this.#out.hidden.isInParagraph) this.endHiddenParagraph();
+  }
+
+  /** Ends a hidden paragraph before a block that is not HTML. HTML may continue it: `<p hidden>`, an empty line, `<b>`. */
+  endHiddenParagraph(): void {
+    if (this.#visibleFrom !== null) this.#out.show(this.#visibleFrom);
+    this.#visibleFrom = null;
   }
 
   /** Finds the block of HTML that a line may begin or end. */
   readBlock(start: number, content: number, end: number): void {
     const { text } = this.#out;
+    const marks = text.slice(start, content);
+    // The block that contains it has ended, but not on all platforms.
+    if (this.isInHtml && !marks.startsWith(this.#container)) this.#isCertainHtml = false;
     if (!this.isInHtml) {
       const block = blockOf(text, start, content, end);
-      if (block) [this.#html, this.#isCertainHtml, this.#isQuoted] = [block.endsWith, block.isCertain, block.isQuoted];
+      if (block) {
+        [this.#html, this.#isCertainHtml, this.#isQuoted] = [block.endsWith, block.isCertain, block.isQuoted];
+        this.#container = continuationOf(text.slice(start, end), content - start);
+      }
     }
     if (this.#html === "end tag" && /<\/(?:pre|script|style|textarea)>/i.test(text.slice(start, end))) this.#html = "blank line";
+    // In code, no end tag has a meaning.
+    if (this.#html !== null && !this.isInHtml && fenceLine(text.slice(start, end))) this.#out.hidden?.reachToEnd();
+    if (this.#html === null) this.endHiddenParagraph();
+    this.#visibleFrom = null;
   }
 
   /** Reads the markup at a `<`, and returns the next position. */
@@ -58,7 +91,7 @@ export class HtmlFilter {
     const unseen = this.#unseenMarkup(at, isBlockStart);
     if (unseen !== null) return unseen;
     const tag = this.isInHtml
-      ? htmlTagAt(text, at, this.#html === "end tag" ? text.length : this.#ends.blankLine(at), this.#isQuoted)
+      ? htmlTagAt(text, at, this.#html === "end tag" ? text.length : this.#ends.blankLine(at, this.#isQuoted), this.#isQuoted)
       : tagAt(text, at);
     if (this.#out.isCut && (tag === null ? isOpenTag(text, at) : tag.isOpen && tag.end >= text.length)) return this.#out.stop(at);
     if (tag && !this.isInHtml && (this.#isInterrupted(at, tag.end) || blankLine.test(text.slice(at, tag.end)))) return at + 1;
@@ -68,22 +101,30 @@ export class HtmlFilter {
 
   #tag(tag: Tag, at: number): number {
     const hidden = this.#out.hidden;
-    if (hidden) {
-      if (!tag.isEnd) hidden.begin(tag.name);
-      else if (hidden.end(tag.name)) this.#out.show(hidden.keepsEnd ? at : tag.end);
+    if (hidden && !tag.isEnd && hidden.endsBefore(tag.name)) this.#out.show(at);
+    else if (hidden) {
+      if (!tag.isEnd) hidden.begin(tag.name, isHidden(tag));
+      else if (hidden.end(tag.name)) return this.#endOfHidden(hidden, hidden.keepsEnd ? at : tag.end, tag.end);
       return tag.end;
     }
+    if (this.#html === null && isBlock(tag.name)) this.#isParagraphOver = true;
     const shown = shownTag(tag);
     if (tag.isEnd) return shown === null ? tag.end : this.#out.replace(at, tag.end, shown);
     const isEmpty = voidElements.has(tag.name) || (tag.isClosed && xmlElements.has(tag.name));
     if (isHidden(tag)) {
       if (isEmpty) return this.#out.replace(at, tag.end);
-      this.#out.hide(new HiddenRegion(tag.name, at, { isInParagraph: this.#html === null }));
+      this.#out.hide(new HiddenRegion(tag.name, at, { isInParagraph: this.#isInParagraph }));
       return tag.end;
     }
     if (shown !== null) this.#out.replace(at, tag.end, shown);
     if (hidesContent(tag)) this.#out.hide(new HiddenRegion(tag.name, tag.end, { keepsEnd: true }));
     return tag.end;
+  }
+
+  #endOfHidden({ from }: HiddenRegion, shownFrom: number, end: number): number {
+    const next = this.#endOfRemoved(from, shownFrom);
+    this.#out.show(next);
+    return Math.max(next, end);
   }
 
   /** The content of an element that only its own end tag ends. */
@@ -93,7 +134,7 @@ export class HtmlFilter {
     if (text[at + 1] !== "/" || text.slice(at + 2, nameEnd).toLowerCase() !== name) return at + 1;
     if (!/[\s/>]/.test(text[nameEnd] ?? "")) return at + 1;
     const end = Math.min(this.#ends.tagEnd(at) + 1, text.length);
-    return hidden.end(name) ? this.#out.show(end) : end;
+    return hidden.end(name) ? this.#endOfHidden(hidden, end, end) : end;
   }
 
   /** Removes what browsers read as a comment; `null` if there is none at `at`. */
@@ -113,7 +154,11 @@ export class HtmlFilter {
     const inHtml = this.isInHtml || (this.#html !== null && isBlockStart);
     if (sign === "/" ? isLetter || !inHtml : !inHtml && !(sign === "!" && isLetter)) return null;
     const isWhole = isBlockStart || (inHtml && this.#html !== "blank line");
-    const limit = isWhole ? this.#out.lineEnd(at) : this.isInHtml ? this.#ends.blankLine(at) : this.#ends.paragraphEnd(at);
+    const limit = isWhole
+      ? this.#out.lineEnd(at)
+      : this.isInHtml
+        ? this.#ends.blankLine(at, this.#isQuoted)
+        : this.#ends.paragraphEnd(at);
     const end = this.#ends.tagEnd(at);
     if (end < limit) return this.remove(at, end + 1);
     // What contains the block may end before it, so nothing that follows is certain.
@@ -152,7 +197,7 @@ export class HtmlFilter {
         if (this.#readableInVain < 0) return this.#out.stop(from);
         continue;
       }
-      this.#out.hide(new HiddenRegion(tag.name, from, { isInParagraph: this.#html === null, minEnd: end }));
+      this.#out.hide(new HiddenRegion(tag.name, from, { isInParagraph: this.#isInParagraph, minEnd: end }));
       return whole ? whole.end : at + tag.end;
     }
     return this.#out.replace(from, this.#endOfRemoved(from, end), by);

@@ -12,6 +12,13 @@ export interface LineMarks {
   readonly item: number | null;
 }
 
+/** A further line of a footnote begins with so many blanks. */
+const footnoteIndent = "    ";
+
+/** What precedes the further lines of a block that begins in this line: blanks instead of the markers of lists and footnotes. */
+export const continuationOf = (line: string, marksLength: number): string =>
+  line.slice(0, marksLength).replace(/[^>\t]/g, " ") + (line.startsWith("[^", marksLength) ? footnoteIndent : "");
+
 /** Most lines have none, so a text of a million short lines needs no object for each. */
 const none: LineMarks = { length: 0, quotation: "", indent: 0, item: null };
 

@@ -56,15 +56,19 @@ function afterAddress(text: string, from: number, inLink: boolean): number {
   return at;
 }
 
-/** Position after the title that begins at `from`; -1 if it does not end before the next empty line. */
+/**
+ * Position after the title that begins at `from`; -1 if it does not end before the next empty line. Not all platforms allow a
+ * parenthesis in parentheses.
+ */
 function afterTitle(text: string, from: number): number {
   const open = text[from] ?? "";
   const close = closers[open] ?? "";
+  let parentheses = 0;
   for (let at = from + 1; at < text.length; at++) {
     const sign = text[at];
     if (sign === "\\") at++;
     else if (sign === close) return at + 1;
-    else if (sign === "(" && open === "(") return -1;
+    else if (sign === "(" && open === "(" && ++parentheses > maxParentheses) return -1;
     else if (sign === "\n" && afterBlanks(text, at) < 0) return -1;
   }
   return text.length + 1;

@@ -94,6 +94,20 @@ describe("text that readers do not see is removed", () => {
     ["the words after the language of code in an item", `1.  a\n\n    ~~~ js ${secretly}\n    code`],
     ["the words after the language of code after an item's HTML", `- <div>\n~~~ js ${secretly}\ncode`],
     ["the cells in a list's table", `- | a |\n  |---|\n  | b | ${secretly} |`],
+    ["the words after the language of code after a footnote's HTML", `[^1]: <div>\n~~~ js ${secretly}\ncode\n\n[^1]`],
+    ["HTML after an empty quotation", `<p hidden>\n> \n# ${secretly}`],
+    ["a comment after an empty quotation", `</pre>\n> \na <!-- ${secretly}`],
+    ["a paragraph after a block in the one before", `a<div><rp>\n\n${secretly}`],
+    ["a paragraph after the end tag of the one before", `a </p><span hidden>b\n\n${secretly}`],
+    ["formatting that outlives its element", `<span hidden><b hidden></span> ${secretly}`],
+    ["formatting that outlives its paragraph", `<p hidden><b hidden>\n\n${secretly}`],
+    ["HTML after a hidden paragraph", `<p hidden>\n\n<b>\n${secretly}`],
+    ["a block that ends a hidden paragraph", `<p hidden><div hidden></p> ${secretly}`],
+    ["a footnote in a hidden element", `<span hidden><!--\n[^1]: </span> ${secretly}`],
+    ["code in a hidden element", `<template><!--\n\`\`\`\n</template> ${secretly}`],
+    ["a definition that refers to itself", `[x]: ${secretly.replaceAll(" ", "-")}![x]`],
+    ["a definition after a quotation's HTML", `> <div>\n- [x]: ${secretly.replaceAll(" ", "-")}`],
+    ["a title with a parenthesis", `[//]: # ( ${secretly}](a)`],
   ])("%s", (_, text) => {
     expect(seenIn(rendered(text))).not.toContain("previous");
     expect(cleanText(text)).not.toContain("previous");
