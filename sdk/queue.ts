@@ -68,7 +68,7 @@ export interface ForwardingQueue extends Partial<WebhookFeed> {
    * destination refuses for themselves; all others are delivered. If it accepts others, the host sets the refused ones aside and
    * publishes them again later, so that they do not hold up the messages after them. A queue that refuses none need return nothing.
    */
-  publish(messages: readonly CloudEvent[]): Promise<readonly RefusedMessage[] | undefined>;
+  publish(messages: readonly CloudEvent[]): Promise<readonly RefusedMessage[] | undefined> | Promise<void>;
 }
 
 /**

@@ -121,11 +121,16 @@ async function publishRows(
   const refused: RefusedMessage[] = [];
   for (const portion of portionsOf(rows.map(toCloudEvent))) {
     const ids = new Set(portion.map(({ id }) => id));
-    const refusedNow = ((await ofQueue(queue.publish(portion))) ?? []).filter(({ id }) => ids.delete(id));
+    const refusedNow = (await ofQueue(publishPortion(queue, portion))).filter(({ id }) => ids.delete(id));
     await onAccepted([...ids]);
     refused.push(...refusedNow);
   }
   return refused;
+}
+
+async function publishPortion(queue: Destination, portion: readonly CloudEvent[]): Promise<readonly RefusedMessage[]> {
+  const refused = await queue.publish(portion);
+  return Array.isArray(refused) ? refused : [];
 }
 
 function portionsOf(messages: readonly CloudEvent[]): CloudEvent[][] {
