@@ -241,10 +241,8 @@ test("an invalid result that the host refused is not reported as an error that p
   const parse = async () => {
     throw new PluginError("failed", "The answer of sources.sample.parse is not valid: actor: expected string");
   };
-  const reads = testSource(
-    samplePlugin(() => ({ parse })),
-    sampleFixtures,
-  ).find(({ name }) => name.includes("malformed JSON"));
+  const plugin = samplePlugin(() => ({ parse }));
+  const reads = testSource(plugin, sampleFixtures).find(({ name }) => name.includes("malformed JSON"));
   await expect(reads?.run()).rejects.toThrow(
     /^parse must return a SourceEvent; The answer of sources\.sample\.parse is not valid: actor/,
   );
