@@ -6,7 +6,7 @@ const reference = /(?<!\\)\[\^([^\]\s]{1,999})\]/g;
 const codeSpan = /(?<!`)(`{1,5})(?!`)(?:[^`\n]|\n(?![ \t]*\n))+\1(?!`)/g;
 /** A line that ends the paragraph of a footnote. */
 const otherBlock =
-  /^[ \t]{0,3}(?:\[[^\]]*\]:|#{1,6}[ \t]|[-*+][ \t]|>|1[.)][ \t]|```|~~~|<(?:!--|\/?(?:div|p|table|details|pre|ul|ol|h[1-6]|blockquote|summary|section)\b))/;
+  /^[ \t]{0,3}(?:\[[^\]]*\]:|#{1,6}[ \t]|[-*+][ \t]|>|1[.)][ \t]|```|~~~|<(?:!--|pre\b|\/?(?:div|p|table|details|ul|ol|h[1-6]|blockquote|summary|section)\b))/;
 
 /** The text without the footnotes that nothing refers to, because platforms do not show them. */
 export function withoutUnusedFootnotes(text: string, isCut = false): string {

@@ -22,8 +22,11 @@ interface HtmlBlock {
   readonly isQuoted: boolean;
 }
 
-/** The block of HTML that may begin in a line, whose content begins at `content`; `null` if none does. */
-export function blockOf(text: string, start: number, content: number, end: number): HtmlBlock | null {
+/**
+ * The block of HTML that may begin in a line, whose content begins at `content`; `null` if none does. Only after a blank line is it
+ * certain that no paragraph continues.
+ */
+export function blockOf(text: string, start: number, content: number, end: number, isAfterBlank: boolean): HtmlBlock | null {
   footnote.lastIndex = content;
   const at = text[content] === "[" && footnote.test(text) ? footnote.lastIndex : content;
   if (text[at] !== "<" || at >= end) return null;
@@ -38,7 +41,7 @@ export function blockOf(text: string, start: number, content: number, end: numbe
   if (!begins(anyTag)) return null;
   const line = text.slice(at, end);
   const tag = tagAt(line, 0);
-  return { endsWith: "blank line", isCertain: tag !== null && line.slice(tag.end).trim() === "", isQuoted };
+  return { endsWith: "blank line", isCertain: isAfterBlank && tag !== null && line.slice(tag.end).trim() === "", isQuoted };
 }
 
 const blankLine = /\n[ \t]*(?=\n|$)/g;

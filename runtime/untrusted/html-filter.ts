@@ -13,6 +13,9 @@ export class HtmlFilter {
   readonly #ends: BlockEnds;
   #html: HtmlEnd | null = null;
   #isCertainHtml = false;
+  /** Whether the last line was blank, so that any tag can begin a block. */
+  #isAfterBlank = true;
+  #isBlank = true;
   /** Whether the block of HTML is in a quotation. */
   #isQuoted = false;
   /** What precedes each further line of the block. */
@@ -47,6 +50,7 @@ export class HtmlFilter {
 
   /** Begins a line before its blocks are known. */
   beginLine(start: number, end: number, isBlank: boolean): void {
+    [this.#isAfterBlank, this.#isBlank] = [this.#isBlank, isBlank];
     // A block outside of a quotation continues after the marks of an empty one.
     const endsHtml = isBlank && (this.#isQuoted || !this.#out.text.slice(start, end).includes(">"));
     if (this.#html === "line end" || (endsHtml && this.#html === "blank line")) this.#html = null;
@@ -70,7 +74,7 @@ export class HtmlFilter {
     // The block that contains it has ended, but not on all platforms.
     if (this.isInHtml && !marks.startsWith(this.#container)) this.#isCertainHtml = false;
     if (!this.isInHtml) {
-      const block = blockOf(text, start, content, end);
+      const block = blockOf(text, start, content, end, this.#isAfterBlank);
       if (block) {
         [this.#html, this.#isCertainHtml, this.#isQuoted] = [block.endsWith, block.isCertain, block.isQuoted];
         this.#container = continuationOf(text.slice(start, end), content - start);

@@ -107,6 +107,8 @@ describe("text that readers do not see is removed", () => {
     ["code in a hidden element", `<template><!--\n\`\`\`\n</template> ${secretly}`],
     ["a definition that refers to itself", `[x]: ${secretly.replaceAll(" ", "-")}![x]`],
     ["a definition after a quotation's HTML", `> <div>\n- [x]: ${secretly.replaceAll(" ", "-")}`],
+    ["the words after the language of code after a tag in a paragraph", `a\n<br>\n~~~ js ${secretly}\ncode`],
+    ["a tag in the paragraph of a footnote that nothing refers to", `[^1]: a\n</pre> ${secretly}`],
     ["a title with a parenthesis", `[//]: # ( ${secretly}](a)`],
   ])("%s", (_, text) => {
     expect(seenIn(rendered(text))).not.toContain("previous");
