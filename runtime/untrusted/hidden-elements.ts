@@ -1,5 +1,5 @@
 import { isHiddenElement } from "@signalbox/sdk";
-import type { Attribute, Tag } from "./html-tag.ts";
+import { type Attribute, type Tag, voidElements } from "./html-tag.ts";
 
 /** Whether readers do not see an element. */
 export const isHidden = ({ name, attributes }: Tag): boolean =>
@@ -7,6 +7,10 @@ export const isHidden = ({ name, attributes }: Tag): boolean =>
     name,
     attributes.map((attribute) => [attribute.name, attribute.value ?? ""]),
   );
+
+/** Elements whose tag can be empty. In HTML, all others stay open. */
+const xmlElements = new Set(["svg", "math"]);
+export const isEmpty = ({ name, isClosed }: Tag): boolean => voidElements.has(name) || (isClosed && xmlElements.has(name));
 
 /** Elements that are shown without their content, which is for browsers that do not know them. */
 const shownWithoutContent = new Set(["video", "audio"]);

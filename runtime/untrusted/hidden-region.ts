@@ -19,6 +19,9 @@ const rawTexts = words("script style title iframe noembed noframes textarea xmp"
 /** Whether a tag of this element ends a paragraph. */
 export const isBlock = (name: string): boolean => blocks.has(name);
 
+/** In the list of open elements, a paragraph of Markdown. */
+const paragraph = "p (Markdown)";
+
 /** With more open elements, it reaches to the end of the text. */
 const maxDepth = 200;
 
@@ -62,6 +65,17 @@ export class HiddenRegion {
     );
   }
 
+  /** A paragraph of Markdown begins in it. As a block, it keeps inline elements open. Those that are formatting end with it. */
+  beginParagraph(): void {
+    const [first = ""] = this.#open;
+    if (!formatting.has(first) && this.rawText === null && this.#open.length < maxDepth) this.#open.push(paragraph);
+  }
+
+  endParagraph(): void {
+    const at = this.#open.lastIndexOf(paragraph);
+    if (at > 0) this.#open.splice(at, 1);
+  }
+
   /** Its end cannot be found, so it reaches to the end of the text. */
   reachToEnd(): void {
     this.#reachesToEnd = true;
@@ -87,7 +101,11 @@ export class HiddenRegion {
     if (last < 0) return false;
     // As in browsers, a block that is open inside keeps an inline element open.
     const barriers = blocks.has(name) ? scopes : blocks;
-    if (!scopes.has(name) && this.#open.slice(last + 1).some((one) => barriers.has(one))) return false;
+    if (
+      !scopes.has(name) &&
+      this.#open.slice(last + 1).some((one) => barriers.has(one) || (one === paragraph && barriers === blocks))
+    )
+      return false;
     const reopened = formattingScopes.has(name) ? [] : this.#open.slice(last + 1).filter((one) => formatting.has(one));
     this.#open.length = last;
     if (last > 0 || reopened.some((one) => this.#hiddenFormatting.has(one))) this.#open.push(...reopened);

@@ -9,6 +9,16 @@ const rawBlock = /<(?:pre|script|style|textarea)(?:[\s>]|$)/iy;
 const certainBlock = new RegExp(`</?(?:${blockElements.replaceAll(" ", "|")})(?:[\\s/>]|$)`, "iy");
 const anyTag = /<\/?[A-Za-z]/y;
 
+/** Markup that readers do not see, with its end. */
+export const hiddenKinds = [
+  ["<?", "?>"],
+  ["<![CDATA[", "]]>"],
+  ["<!DOCTYPE", ">"],
+  ["<!doctype", ">"],
+  ["<!ELEMENT", ">"],
+  ["<!ENTITY", ">"],
+] as const;
+
 /**
  * Within HTML, Markdown has no meaning. A `pre` block ends with its tag, the rest of the last line of a comment with that line, all
  * others with a blank line.
@@ -35,18 +45,24 @@ export function blockOf(text: string, start: number, content: number, end: numbe
     return pattern.test(text);
   };
   const isQuoted = text.slice(start, at).includes(">");
-  if (begins(comment)) return { endsWith: "line end", isCertain: true, isQuoted };
-  if (begins(rawBlock)) return { endsWith: "end tag", isCertain: true, isQuoted };
-  if (begins(certainBlock)) return { endsWith: "blank line", isCertain: true, isQuoted };
+  // It may be code.
+  const isIndented = /(?: {4}|\t)$/.test(text.slice(start, content));
+  if (begins(comment)) return { endsWith: "line end", isCertain: !isIndented, isQuoted };
+  if (begins(rawBlock)) return { endsWith: "end tag", isCertain: !isIndented, isQuoted };
+  if (begins(certainBlock)) return { endsWith: "blank line", isCertain: !isIndented, isQuoted };
   if (!begins(anyTag)) return null;
   const line = text.slice(at, end);
   const tag = tagAt(line, 0);
-  return { endsWith: "blank line", isCertain: isAfterBlank && tag !== null && line.slice(tag.end).trim() === "", isQuoted };
+  return {
+    endsWith: "blank line",
+    isCertain: isAfterBlank && !isIndented && tag !== null && line.slice(tag.end).trim() === "",
+    isQuoted,
+  };
 }
 
 const blankLine = /\n[ \t]*(?=\n|$)/g;
 const quotedBlankLine = /\n[ \t>]*(?=\n|$)/g;
-const paragraphEnd = /\n[ \t>]*(?=\n|$|```|~~~)/g;
+const paragraphEnd = /\n[ \t>]*(?=\n|$|```[^`\n]*(?:\n|$)|~~~)/g;
 const commentEnd = /--!?>/g;
 /** The beginning of an attribute that may hide an element. */
 const hidingAttribute = /[\s/"'](?:hidden|style|color)/gi;

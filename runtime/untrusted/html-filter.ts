@@ -1,8 +1,8 @@
 import { isHiddenElement } from "@signalbox/sdk";
 import { fenceLine } from "./fence-line.ts";
-import { hidesContent, isHidden, shownTag } from "./hidden-elements.ts";
+import { hidesContent, isEmpty, isHidden, shownTag } from "./hidden-elements.ts";
 import { HiddenRegion, isBlock } from "./hidden-region.ts";
-import { BlockEnds, blockOf, type HtmlEnd } from "./html-block.ts";
+import { BlockEnds, blockOf, type HtmlEnd, hiddenKinds } from "./html-block.ts";
 import { htmlTagAt, isOpenTag, type Tag, tagAt, voidElements } from "./html-tag.ts";
 import { continuationOf } from "./line-marks.ts";
 import type { VisibleText } from "./visible-text.ts";
@@ -56,6 +56,7 @@ export class HtmlFilter {
     if (this.#html === "line end" || (endsHtml && this.#html === "blank line")) this.#html = null;
     if (!isBlank || this.#html !== null) return;
     this.#isParagraphOver = false;
+    this.#out.hidden?.endParagraph();
     if (!this.#out.hidden?.endsWithParagraph) return;
     this.#visibleFrom ??= start - 1;
     if (this.#out.hidden.isInParagraph) this.endHiddenParagraph();
@@ -84,6 +85,7 @@ export class HtmlFilter {
     // In code, no end tag has a meaning.
     if (this.#html !== null && !this.isInHtml && fenceLine(text.slice(start, end))) this.#out.hidden?.reachToEnd();
     if (this.#html === null) this.endHiddenParagraph();
+    if (!this.isInHtml && this.#isAfterBlank) this.#out.hidden?.beginParagraph();
     this.#visibleFrom = null;
   }
 
@@ -99,7 +101,10 @@ export class HtmlFilter {
       : tagAt(text, at);
     if (this.#out.isCut && (tag === null ? isOpenTag(text, at) : tag.isOpen && tag.end >= text.length)) return this.#out.stop(at);
     if (tag && !this.isInHtml && (this.#isInterrupted(at, tag.end) || blankLine.test(text.slice(at, tag.end)))) return at + 1;
-    if (tag?.isOpen) return this.#out.replace(at, tag.end);
+    if (tag?.isOpen) {
+      this.#out.hidden?.reachToEnd();
+      return this.#out.replace(at, tag.end);
+    }
     return tag ? this.#tag(tag, at) : at + 1;
   }
 
@@ -114,9 +119,8 @@ export class HtmlFilter {
     if (this.#html === null && isBlock(tag.name)) this.#isParagraphOver = true;
     const shown = shownTag(tag);
     if (tag.isEnd) return shown === null ? tag.end : this.#out.replace(at, tag.end, shown);
-    const isEmpty = voidElements.has(tag.name) || (tag.isClosed && xmlElements.has(tag.name));
     if (isHidden(tag)) {
-      if (isEmpty) return this.#out.replace(at, tag.end);
+      if (isEmpty(tag)) return this.#out.replace(at, tag.end);
       this.#out.hide(new HiddenRegion(tag.name, at, { isInParagraph: this.#isInParagraph }));
       return tag.end;
     }
@@ -168,7 +172,9 @@ export class HtmlFilter {
     // What contains the block may end before it, so nothing that follows is certain.
     if (isWhole) return this.#out.stop(at);
     if (this.#out.isCut && limit >= text.length) return this.#out.stop(at);
-    return inHtml ? this.#out.replace(at, limit) : null;
+    if (!inHtml) return null;
+    this.#out.hidden?.reachToEnd();
+    return this.#out.replace(at, limit);
   }
 
   #comment(at: number, isBlockStart: boolean): number {
@@ -191,7 +197,11 @@ export class HtmlFilter {
     const { text } = this.#out;
     let end = to;
     for (let at = this.#ends.tagStart(from); at < end && !this.#out.hidden; at = this.#ends.tagStart(at + 1)) {
-      if (text.startsWith("<!--", at)) end = Math.max(end, this.#ends.commentEnd(at + 4));
+      if (text.startsWith("<!--", at)) {
+        const commentEnd = this.#ends.commentEnd(at + 4);
+        if (commentEnd < 0 && lineStart.test(text.slice(Math.max(0, at - 64), at))) return this.#out.stop(from);
+        end = Math.max(end, commentEnd);
+      }
       const whole = tagAt(text, at);
       const tag = whole ?? this.#partOfTag(at, Math.min(end, at + maxTagLength));
       if (!tag || tag.isEnd) continue;
@@ -230,6 +240,7 @@ export class HtmlFilter {
   }
 }
 
+const lineStart = /(?:^|\n)[ \t>]*$/;
 const blankLine = /\n[ \t>]*\n/;
 /** Length of the part of a tag that is read where it may be one. */
 const maxTagLength = 1_000;
@@ -237,13 +248,3 @@ const maxReadInVain = 200 * maxTagLength;
 /** The names of hidden elements are shorter. */
 const maxNameLength = 30;
 const elementName = /^[A-Za-z][^\s/>]*/;
-/** Elements whose tag can be empty. In HTML, all others stay open. */
-const xmlElements = new Set(["svg", "math"]);
-const hiddenKinds = [
-  ["<?", "?>"],
-  ["<![CDATA[", "]]>"],
-  ["<!DOCTYPE", ">"],
-  ["<!doctype", ">"],
-  ["<!ELEMENT", ">"],
-  ["<!ENTITY", ">"],
-] as const;

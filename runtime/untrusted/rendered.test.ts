@@ -109,6 +109,12 @@ describe("text that readers do not see is removed", () => {
     ["a definition after a quotation's HTML", `> <div>\n- [x]: ${secretly.replaceAll(" ", "-")}`],
     ["the words after the language of code after a tag in a paragraph", `a\n<br>\n~~~ js ${secretly}\ncode`],
     ["a tag in the paragraph of a footnote that nothing refers to", `[^1]: a\n</pre> ${secretly}`],
+    ["a hidden element that a paragraph keeps open", `<rp>\n\n</rp> ${secretly}`],
+    ["the words after the language of code after what may be code", `\n    <pre><b x=\n~~~js </script> ${secretly}`],
+    ["an open tag at the end of a hidden block", `<p hidden><b x= a\n\n${secretly}`],
+    ["a comment at the end of a hidden block", `<p hidden></ a\n\n${secretly}`],
+    ["a declaration before what only looks like a fence", `\`\`<!A \n\`\`\`js \` ${secretly}<b hidden>`],
+    ["a comment in what only looks like an image", `![\n|-|\n<!--](a) ${secretly}`],
     ["a title with a parenthesis", `[//]: # ( ${secretly}](a)`],
   ])("%s", (_, text) => {
     expect(seenIn(rendered(text))).not.toContain("previous");
