@@ -70,10 +70,9 @@ export class HtmlFilter {
 
   /** Finds the block of HTML that a line may begin or end. */
   readBlock(start: number, content: number, end: number): void {
-    const { text } = this.#out;
-    const marks = text.slice(start, content);
+    const { text, hidden } = this.#out;
     // The block that contains it has ended, but not on all platforms.
-    if (this.isInHtml && !marks.startsWith(this.#container)) this.#isCertainHtml = false;
+    if (this.isInHtml && !text.startsWith(this.#container, start)) this.#isCertainHtml = false;
     if (!this.isInHtml) {
       const block = blockOf(text, start, content, end, this.#isAfterBlank);
       if (block) {
@@ -83,7 +82,7 @@ export class HtmlFilter {
     }
     if (this.#html === "end tag" && /<\/(?:pre|script|style|textarea)>/i.test(text.slice(start, end))) this.#html = "blank line";
     // In code, no end tag has a meaning.
-    if (this.#html !== null && !this.isInHtml && fenceLine(text.slice(start, end))) this.#out.hidden?.reachToEnd();
+    if (hidden && this.#html !== null && !this.isInHtml && fenceLine(text.slice(start, end))) hidden.reachToEnd();
     if (this.#html === null) this.endHiddenParagraph();
     if (!this.isInHtml && this.#isAfterBlank) this.#out.hidden?.beginParagraph();
     this.#visibleFrom = null;
