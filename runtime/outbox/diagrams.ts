@@ -6,8 +6,8 @@ const languages = `mermaid plantuml puml c4plantuml actdiag blockdiag bpmn bytef
  wavedrom wireviz`.split(/\s+/);
 const language = new RegExp(`^[^a-z0-9]*(${languages.join("|")})(?![a-z0-9-])`, "i");
 
-/** A fence and the first word after it, also within a list or a quotation. */
-const opening = /((?<!`)`{3,}|(?<!~)~{3,})[^\S\n]*([^\s`~]{1,200})/g;
+/** The last signs of a fence and the first word after it, also within a list or a quotation. */
+const opening = /(`{3}(?!`)|~{3}(?!~))[^\S\n]*([^\s`~]{1,200})/g;
 const closing = /^ {0,3}(`{3,}|~{3,})[ \t]*\r?$/gm;
 /** Code blocks with a language that are checked. Further ones lose their language. */
 const maxBlocks = 2_000;
@@ -24,8 +24,10 @@ const program = /[!$%\\&]/g;
 export function withoutLoadingDiagrams(text: string): string {
   const [addresses, programs, closings] = [address, program, closing].map((pattern) => new Search(text, pattern));
   let [shown, copiedTo, count] = ["", 0, 0];
-  for (const { index: at, 0: whole, 1: fence = "", 2: word = "" } of text.matchAll(opening)) {
-    const from = at + whole.length;
+  for (const { index, 0: whole, 1: lastSigns = "", 2: word = "" } of text.matchAll(opening)) {
+    const from = index + whole.length;
+    const at = fenceStart(text, index);
+    const fence = text.slice(at, index) + lastSigns;
     if (++count > maxBlocks) return shown + text.slice(copiedTo, at) + text.slice(at).replace(opening, "$1text");
     const name = language.exec(spelled(word))?.[1]?.toLowerCase();
     if (name === undefined) continue;
@@ -60,6 +62,13 @@ class Search {
     this.#found = this.#pattern.exec(this.#text);
     return this.#found;
   }
+}
+
+/** Where the fence begins whose last signs are at `lastSigns`. */
+function fenceStart(text: string, lastSigns: number): number {
+  let at = lastSigns;
+  while (text[at - 1] === text[lastSigns]) at--;
+  return at;
 }
 
 /** The language as Markdown reads it. */
