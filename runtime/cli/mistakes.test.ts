@@ -207,7 +207,7 @@ test.each([
   vi.stubEnv("SIGNALBOX_URL", service.url);
   const error = (await errorOf(1, ["why", issue])).replace(/\s+/g, " ");
   expect(error).toContain(`No stored event is about ${issue}.`);
-  expect(error.includes("An issue is named as acme/webshop#42, as CONF-7, or by its URL.")).toBe(isOther);
+  expect(error.includes("Name an issue as acme/webshop#42, as CONF-7 or by its URL.")).toBe(isOther);
 });
 
 test("an answer that is cut off is named in one line", async () => {

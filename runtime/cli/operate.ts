@@ -111,7 +111,7 @@ async function why(args: Question, terminal: Terminal): Promise<number> {
   });
 }
 
-const issueForms = "An issue is named as acme/webshop#42, as CONF-7, or by its URL. ";
+const issueForms = "Name an issue as acme/webshop#42, as CONF-7 or by its URL. ";
 /** Whether a text has the form of one issue: a number alone, or a word, can be a mistake for it. */
 const isFullName = (q: string): boolean => /^\S+[#!]\d+$|^\S*[a-z]\w*-\d+$|^https?:\/\/./i.test(q);
 

@@ -128,10 +128,8 @@ async function publishRows(
   return refused;
 }
 
-async function publishPortion(queue: Destination, portion: readonly CloudEvent[]): Promise<readonly RefusedMessage[]> {
-  const refused = await queue.publish(portion);
-  return Array.isArray(refused) ? refused : [];
-}
+const publishPortion = async (queue: Destination, portion: readonly CloudEvent[]): Promise<readonly RefusedMessage[]> =>
+  (await queue.publish(portion)) ?? [];
 
 function portionsOf(messages: readonly CloudEvent[]): CloudEvent[][] {
   const portions: CloudEvent[][] = [];

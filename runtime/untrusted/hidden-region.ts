@@ -1,9 +1,11 @@
 import { voidElements } from "./html-tag.ts";
 
 const words = (list: string) => new Set(list.split(" "));
+/** In the list of open elements, a paragraph of Markdown. */
+const paragraph = "p-of-markdown";
 /** Elements that no end tag of an inline element closes. */
 const blocks = words(
-  "address applet article aside blockquote button caption center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup li main marquee menu nav object ol p pre section summary table tbody td template tfoot th thead tr ul",
+  `address applet article aside blockquote button caption center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup li main marquee menu nav object ol p pre section summary table tbody td template tfoot th thead tr ul ${paragraph}`,
 );
 /** Of those, the ones whose tag does not surely end a hidden paragraph. */
 const inParagraphs = words("applet button caption object marquee p table tbody td template tfoot th thead tr");
@@ -18,9 +20,6 @@ const rawTexts = words("script style title iframe noembed noframes textarea xmp"
 
 /** Whether a tag of this element ends a paragraph. */
 export const isBlock = (name: string): boolean => blocks.has(name);
-
-/** In the list of open elements, a paragraph of Markdown. */
-const paragraph = "p (Markdown)";
 
 /** With more open elements, it reaches to the end of the text. */
 const maxDepth = 200;
@@ -101,11 +100,7 @@ export class HiddenRegion {
     if (last < 0) return false;
     // As in browsers, a block that is open inside keeps an inline element open.
     const barriers = blocks.has(name) ? scopes : blocks;
-    if (
-      !scopes.has(name) &&
-      this.#open.slice(last + 1).some((one) => barriers.has(one) || (one === paragraph && barriers === blocks))
-    )
-      return false;
+    if (!scopes.has(name) && this.#open.slice(last + 1).some((one) => barriers.has(one))) return false;
     const reopened = formattingScopes.has(name) ? [] : this.#open.slice(last + 1).filter((one) => formatting.has(one));
     this.#open.length = last;
     if (last > 0 || reopened.some((one) => this.#hiddenFormatting.has(one))) this.#open.push(...reopened);

@@ -5,7 +5,7 @@ import { withoutEntriesOf } from "../harness/database-faults.ts";
 import { freshDatabase } from "../harness/databases.ts";
 import type { DeathPoint } from "../harness/die-at.ts";
 import { describeOnDatabases } from "../harness/on-databases.ts";
-import { bundledService, runtimeUnderTest } from "../harness/process.ts";
+import { bundledService } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { startUrlProxy } from "../harness/tcp-proxy.ts";
 import { eventually } from "../harness/wait.ts";
@@ -53,7 +53,7 @@ async function die(service: Service, point: DeathPoint, change: () => Promise<un
 
 describeOnDatabases("kill -9", (database) => {
   // The program that ends the service is loaded by an option of Node.
-  describe.skipIf(runtimeUnderTest() === "deno").concurrent("of a change", () => {
+  describe.concurrent("of a change", { tags: ["node"] }, () => {
     test.each([
       ["before its entry is appended", { when: "before", sql: append, about: [] }, 201, unknown],
       ["after its entry was appended", { when: "after", sql: append, about: [] }, 201, { auth_enabled: true }],
@@ -74,7 +74,7 @@ describeOnDatabases("kill -9", (database) => {
   });
 });
 
-describe.skipIf(runtimeUnderTest() === "deno").concurrent("on PostgreSQL", { tags: ["postgres"] }, () => {
+describe.concurrent("on PostgreSQL", { tags: ["postgres", "node"] }, () => {
   test("two replicas append one entry of a third that was killed", { timeout: 300_000 }, async () => {
     await using database = await freshDatabase("migrated");
     const start = () => startService({ databaseUrl: database.url, env: withDeaths });

@@ -4,7 +4,6 @@ import { type LoopbackServer, startLoopback } from "../../examples/demo/loopback
 import { type Model, startModel } from "../../examples/demo/model.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { here, jsonAround } from "../harness/fillings.ts";
-import { runtimeUnderTest } from "../harness/process.ts";
 import { type Door, door, few, type MeasuredService, mebibyte, startMeasuredService } from "../harness/stall-doors.ts";
 import { token } from "../harness/world.ts";
 
@@ -128,8 +127,6 @@ const doors: readonly Door[] = [
   ),
 ];
 
-const onNode = test.skipIf(runtimeUnderTest() === "deno");
-
-onNode.each(doors.map((one) => [one.name, one] as const))("1 MiB, %s", { timeout: 120_000 }, (_, one) =>
+test.each(doors.map((one) => [one.name, one] as const))("1 MiB, %s", { timeout: 120_000, tags: ["node"] }, (_, one) =>
   service.expectNoStall(bound, one, mebibyte - 40_000),
 );

@@ -7,7 +7,6 @@ import * as beta from "../harness/beta-payloads.ts";
 import * as delta from "../harness/delta-payloads.ts";
 import { here, jsonAround } from "../harness/fillings.ts";
 import * as gamma from "../harness/gamma-payloads.ts";
-import { runtimeUnderTest } from "../harness/process.ts";
 import { type Door, door, few, type MeasuredService, mebibyte, startMeasuredService } from "../harness/stall-doors.ts";
 import { signature } from "../harness/webhooks.ts";
 import { surroundings } from "../harness/world.ts";
@@ -175,22 +174,20 @@ const doors: readonly Door[] = [
   door("MCP: a batch", "list", ({ list }) => post("/mcp", list, { accept: "application/json, text/event-stream" })),
 ];
 
-const onNode = test.skipIf(runtimeUnderTest() === "deno");
-
-onNode.each(doors.map((one) => [one.name, one] as const))("1 MiB, %s", { timeout: 120_000 }, (_, one) =>
+test.each(doors.map((one) => [one.name, one] as const))("1 MiB, %s", { timeout: 120_000, tags: ["node"] }, (_, one) =>
   // Each character of a text may be written as an escape of six.
   service.expectNoStall(bound, one, mebibyte - 40_000),
 );
 
-onNode.each(signedDoors.map((one) => [one.name, one] as const))(
+test.each(signedDoors.map((one) => [one.name, one] as const))(
   "a signed webhook of 25 MiB, %s",
-  { timeout: 120_000 },
+  { timeout: 120_000, tags: ["node"] },
   (_, one) => service.expectNoStall(largeBound, one, 24 * mebibyte, 2),
 );
 
-onNode.each(["[", '{"a":', "[]", '"', "\\", " ", "1", "\u0000", "é"])(
+test.each(["[", '{"a":', "[]", '"', "\\", " ", "1", "\u0000", "é"])(
   "1 MiB and 25 MiB of %j",
-  { timeout: 120_000 },
+  { timeout: 120_000, tags: ["node"] },
   async (piece) => {
     const pieces = { text: piece, list: "[]", members: "{}" };
     for (const [size, most] of [

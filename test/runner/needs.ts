@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
+import { runtimeUnderTest } from "../harness/process.ts";
 
 /**
  * Software that some tests need in addition to Node and npm. Its name is the tag of those tests: `test(name, { tags: ["postgres"]
@@ -30,7 +31,8 @@ declare module "vitest" {
       | "rabbitmq-server"
       | "bubblewrap"
       | "helm"
-      | "pg_dump";
+      | "pg_dump"
+      | "node";
   }
   interface ProvidedContext {
     /** A Python with grpcio and protobuf; empty if there is none. */
@@ -105,7 +107,7 @@ export const pgDump = TEST_DATABASE_URL
   : [];
 export const redisServer = working([TEST_REDIS_SERVER?.split(" ") ?? ["redis-server"]], ["--version"]);
 
-export const needs: readonly Need[] = [
+const software: readonly Need[] = [
   {
     name: "postgres",
     missing: "no TEST_DATABASE_URL (set it to a PostgreSQL with pgvector, for tests only)",
@@ -149,9 +151,15 @@ export const needs: readonly Need[] = [
   },
 ];
 
+/** The software, and `node`, the tag of tests that the service passes on Node only. */
+export const needs: readonly Need[] = [
+  ...software,
+  { name: "node", missing: "only on Node (TEST_RUNTIME is deno)", found: runtimeUnderTest() === "node" },
+];
+
 /** With REQUIRE_SERVICES=1, no test may be skipped: throws if any software is missing. */
 export function requireAll(): void {
-  const missing = needs.filter(({ found }) => !found).map((need) => `- ${need.missing}`);
+  const missing = software.filter(({ found }) => !found).map((need) => `- ${need.missing}`);
   if (process.env.REQUIRE_SERVICES !== "1" || missing.length === 0) return;
   throw new Error(`REQUIRE_SERVICES=1, but some tests would be skipped:\n${missing.join("\n")}`);
 }

@@ -5,7 +5,7 @@ import type { ChatRequest } from "../../examples/demo/chat.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import type { DeathPoint } from "../harness/die-at.ts";
 import { describeOnDatabases } from "../harness/on-databases.ts";
-import { bundledService, runtimeUnderTest } from "../harness/process.ts";
+import { bundledService } from "../harness/process.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { commentingScript, issueOf, plainScript, startWorld, textsOf, type World } from "../harness/world.ts";
 
@@ -66,7 +66,7 @@ const chains = scenarios.flatMap((scenario) => {
 
 describeOnDatabases("kill -9 right before and right after", (database) => {
   // The program that ends the service is loaded by an option of Node.
-  describe.skipIf(runtimeUnderTest() === "deno").concurrent.each(chains)("$scenario", ({ scenario, points }) => {
+  describe.concurrent.each(chains)("$scenario", { tags: ["node"] }, ({ scenario, points }) => {
     const isStaged = scenario === "proposal" || scenario === "approval";
     let world: World;
     let answer = () => {};

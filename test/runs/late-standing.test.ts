@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Model, startModel } from "../../examples/demo/model.ts";
 import { movableClock, moveClock } from "../harness/clock.ts";
 import { closeFour, type FourTrackers, fourEnv, newIssue, runOn, seedLook, startFour } from "../harness/four-sources.ts";
-import { runtimeUnderTest } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { plainScript } from "../harness/world.ts";
@@ -137,48 +136,45 @@ test("an approval by an account that is not known yet waits for its standing", a
   expect((await service.put(`/api/projects/${id}`, { policy: {} })).status).toBe(200);
 });
 
-const onNode = test.skipIf(runtimeUnderTest() === "deno");
+test("an account that lost its standing since it was looked up approves nothing and does not write", {
+  timeout: 60_000,
+  tags: ["node"],
+}, async () => {
+  const { body: stored } = await service.get<{ id: number; source_project_id: string }[]>("/api/projects");
+  const project = stored.find((one) => one.source_project_id === "octo/team/app")?.id;
+  const setPolicy = async (policy: object) =>
+    expect((await service.put(`/api/projects/${project}`, { policy })).status).toBe(200);
+  await setPolicy({ staged: true });
+  const issue = issueBy(30, 940);
+  const developer = people;
+  const { body: opened } = await service.post<{ event_id: string }>("/webhook/beta", issue.payload, { headers: issue.headers });
+  await waitForExecutions(service, { event_id: opened.event_id, count: 2, state: "waiting" });
+  delete trackers.beta.members[developer];
+  await moveClock(service);
+  const early = await commandOf(developer, 940, "/approve");
+  await eventually(async () =>
+    /^\/approve requires the standing collaborator .*has the standing none$/.test((await commanded(early)).reason),
+  );
+  expect(issue.comments()).toEqual([]);
 
-onNode(
-  "an account that lost its standing since it was looked up approves nothing and does not write",
-  { timeout: 60_000 },
-  async () => {
-    const { body: stored } = await service.get<{ id: number; source_project_id: string }[]>("/api/projects");
-    const project = stored.find((one) => one.source_project_id === "octo/team/app")?.id;
-    const setPolicy = async (policy: object) =>
-      expect((await service.put(`/api/projects/${project}`, { policy })).status).toBe(200);
-    await setPolicy({ staged: true });
-    const issue = issueBy(30, 940);
-    const developer = people;
-    const { body: opened } = await service.post<{ event_id: string }>("/webhook/beta", issue.payload, { headers: issue.headers });
-    await waitForExecutions(service, { event_id: opened.event_id, count: 2, state: "waiting" });
-    delete trackers.beta.members[developer];
-    await moveClock(service);
-    const early = await commandOf(developer, 940, "/approve");
-    await eventually(async () =>
-      /^\/approve requires the standing collaborator .*has the standing none$/.test((await commanded(early)).reason),
-    );
-    expect(issue.comments()).toEqual([]);
+  // The other way round: a guest became a developer.
+  trackers.beta.members[developer] = 30;
+  await moveClock(service);
+  const later = await commandOf(developer, 940, "/approve");
+  await waitForExecutions(service, { event_id: opened.event_id, count: 2, state: "succeeded" });
+  expect(await commanded(later)).toMatchObject({ outcome: "dispatched" });
+  await setPolicy({});
 
-    // The other way round: a guest became a developer.
-    trackers.beta.members[developer] = 30;
-    await moveClock(service);
-    const later = await commandOf(developer, 940, "/approve");
-    await waitForExecutions(service, { event_id: opened.event_id, count: 2, state: "succeeded" });
-    expect(await commanded(later)).toMatchObject({ outcome: "dispatched" });
-    await setPolicy({});
-
-    delete trackers.beta.members[developer];
-    await moveClock(service);
-    const user = { id: developer, username: `person-${developer}`, name: `person-${developer}` };
-    const again = newIssue(trackers, "beta", 941, "Since Monday.");
-    Object.assign((again.payload as { user: object }).user, user);
-    const { body: last } = await service.post<{ event_id: string }>("/webhook/beta", again.payload, { headers: again.headers });
-    await waitForExecutions(service, { event_id: last.event_id, count: 1, state: "succeeded" });
-    expect(toolsOf()).not.toContain("beta__add_comment");
-    expect(await eventOf(last.event_id)).toMatchObject({ standing: "none" });
-  },
-);
+  delete trackers.beta.members[developer];
+  await moveClock(service);
+  const user = { id: developer, username: `person-${developer}`, name: `person-${developer}` };
+  const again = newIssue(trackers, "beta", 941, "Since Monday.");
+  Object.assign((again.payload as { user: object }).user, user);
+  const { body: last } = await service.post<{ event_id: string }>("/webhook/beta", again.payload, { headers: again.headers });
+  await waitForExecutions(service, { event_id: last.event_id, count: 1, state: "succeeded" });
+  expect(toolsOf()).not.toContain("beta__add_comment");
+  expect(await eventOf(last.event_id)).toMatchObject({ standing: "none" });
+});
 
 test("a platform that does not answer delays the run by a few seconds at most, and limits nothing", {
   timeout: 60_000,

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cpSync, existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -92,4 +92,13 @@ describe.concurrent("plugin new", () => {
     },
     120_000,
   );
+  test("an invalid result of parse is reported as such, not as an error that it threw", async () => {
+    const folder = join(work, "wrong-parse");
+    scaffold({ folder, kind: "sources" });
+    const file = join(folder, "src/parse.ts");
+    writeFileSync(file, readFileSync(file, "utf8").replace("marked: hasMarker(body)", 'marked: "no" as never'));
+    const report = failures(await run(folder)).join("\n");
+    expect(report).toMatch(/parse must return a SourceEvent; The answer of sources\.\S+\.parse is not valid: marked: /);
+    expect(report).not.toContain("it threw");
+  }, 120_000);
 });

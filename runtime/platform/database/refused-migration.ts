@@ -42,7 +42,7 @@ function explanationOf(error: Error, code: string): ((place: Place) => string) |
     return ({ name }) =>
       `the role may not install pgvector (${message}). As a superuser, run in the database "${name}": CREATE EXTENSION vector`;
   if (isVector && missingExtension.has(code))
-    return () => `the server does not have pgvector (${message}). Install its package on the server of the database.`;
+    return () => `the server does not have pgvector (${message}). Install pgvector on the database server.`;
   if (code === "42501")
     return ({ role, name }) =>
       `the role "${role}" may not change the database (${message}). Use the role that owns its tables, or, if the database is new, run as a superuser: ALTER DATABASE "${name}" OWNER TO "${role}"`;
