@@ -1,8 +1,8 @@
 import { voidElements } from "./html-tag.ts";
 
 const words = (list: string) => new Set(list.split(" "));
-/** In the list of open elements, a paragraph of Markdown. */
-const paragraph = "p-of-markdown";
+/** In the list of open elements, a paragraph of Markdown. The names of tags are in lower case, so none is equal. */
+const paragraph = "Paragraph";
 /** Elements that no end tag of an inline element closes. */
 const blocks = words(
   `address applet article aside blockquote button caption center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup li main marquee menu nav object ol p pre section summary table tbody td template tfoot th thead tr ul ${paragraph}`,
