@@ -80,7 +80,7 @@ export class HtmlFilter {
         this.#container = continuationOf(text.slice(start, end), content - start);
       }
     }
-    if (this.#html === "end tag" && /<\/(?:pre|script|style|textarea)>/i.test(text.slice(start, end))) this.#html = "blank line";
+    if (this.#html === "end tag" && /<\/(?:pre|script|style|textarea)>/i.test(text.slice(start, end))) this.#html = "line end";
     // In code, no end tag has a meaning.
     if (hidden && this.#html !== null && !this.isInHtml && fenceLine(text.slice(start, end))) hidden.reachToEnd();
     if (this.#html === null) this.endHiddenParagraph();

@@ -111,6 +111,7 @@ describe("text that readers do not see is removed", () => {
     ["a tag in the paragraph of a footnote that nothing refers to", `[^1]: a\n</pre> ${secretly}`],
     ["a hidden element that a paragraph keeps open", `<rp>\n\n</rp> ${secretly}`],
     ["a tag with the name of a paragraph", `<rp>\n\n</paragraph></Paragraph></rp> ${secretly}`],
+    ["the words after the language of code after preformatted text", `<pre>a</pre>\n~~~js ${secretly}\ncode`],
     ["the words after the language of code after what may be code", `\n    <pre><b x=\n~~~js </script> ${secretly}`],
     ["an open tag at the end of a hidden block", `<p hidden><b x= a\n\n${secretly}`],
     ["a comment at the end of a hidden block", `<p hidden></ a\n\n${secretly}`],
