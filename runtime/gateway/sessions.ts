@@ -71,7 +71,6 @@ async function prove(
   if (!open && mayRegister(actor, agent_id)) return { ...noProof, key_hash: actor.key_hash ?? null };
   if (open && !agent?.auth_enabled) return noProof;
   const hash = agent?.auth_secret_hash ?? null;
-  const checked = open || secret !== "";
   const from = address?.() ?? null;
   const refuse = (error: Error): never => {
     // Without the id of an invented agent, of which a stranger can send any number.
@@ -79,14 +78,15 @@ async function prove(
     warn("an agent was refused", { agent_id: agent?.id ?? null, address: from, reason });
     throw error;
   };
-  if (checked && (await secrets.isRight({ agentId: agent_id, address: from, secret, hash }).catch(refuse)))
-    return { ...noProof, secret_hash: hash };
-  if (open || checked)
+  if (secret !== "") {
+    if (await secrets.isRight({ agentId: agent_id, address: from, secret, hash }).catch(refuse))
+      return { ...noProof, secret_hash: hash };
     return refuse(problem("unauthenticated", `The secret of the agent "${agent_id}" is wrong.`, { field: "secret" }));
+  }
   if (actor.kind === "key")
     return refuse(problem("forbidden", `The API key "${actor.name}" cannot register the agent "${agent_id}".`));
-  const advice = `Send the secret of the agent "${agent_id}", or an API key with the scope agent: \`Authorization: Bearer <key>\`.`;
-  return refuse(problem("unauthenticated", advice, { field: "secret" }));
+  const orKey = open ? "" : ", or an API key with the scope agent: `Authorization: Bearer <key>`";
+  return refuse(problem("unauthenticated", `Send the secret of the agent "${agent_id}"${orKey}.`, { field: "secret" }));
 }
 
 const mayRegister = ({ kind, scopes, agents }: Actor, agentId: string): boolean =>

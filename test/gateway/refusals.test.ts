@@ -1,4 +1,8 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { expect, test } from "vitest";
+import { AgentGateway } from "../../examples/agent-typescript/gen/gateway_pb.js";
+import { gateway } from "../harness/gateway.ts";
 import { startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
@@ -52,4 +56,37 @@ test("the watchdog shows each client and agent that is refused, also while a sca
       expect(refused).toContainEqual(expect.objectContaining({ context: expect.objectContaining(context) }));
     return true;
   });
+});
+
+test("without API keys, an agent that does not send its secret is told to send it, and locks nobody out", async () => {
+  await using service = await startService();
+  const agent = { id: "guarded", name: "Guarded", role_id: "dev", prompt: "Help.", auth_enabled: true, auth_secret: secret };
+  expect((await service.post("/api/agents", agent)).status).toBe(201);
+  const { call } = gateway(service.url);
+  for (let left = 12; left > 0; left--)
+    expect(await call("RegisterAgent", { agent_id: "guarded" })).toMatchObject({
+      code: "unauthenticated",
+      body: { message: 'Send the secret of the agent "guarded".' },
+    });
+  expect((await call("RegisterAgent", { agent_id: "guarded", secret })).code).toBeNull();
+});
+
+test("a method or service that does not exist is answered with those that do, in each protocol", async () => {
+  await using service = await startService();
+  const baseUrl = `http://127.0.0.1:${service.grpcPort}`;
+  const missing = (typeName: string, name: string) =>
+    ({ ...AgentGateway.method.heartbeat, name, parent: { ...AgentGateway, typeName } }) as typeof AgentGateway.method.heartbeat;
+  const noMethod = 'signalbox.gateway.v1.AgentGateway has no method "Nod". Its methods: RegisterAgent, ';
+  const noService = 'There is no service "acme.v1.100%25". The services: ';
+  const transports = [createGrpcTransport({ baseUrl }), createGrpcWebTransport({ baseUrl, httpVersion: "2" })];
+  for (const transport of [...transports, createConnectTransport({ baseUrl, httpVersion: "2" })])
+    for (const [method, text] of [
+      [missing(AgentGateway.typeName, "Nod"), noMethod],
+      [missing("acme.v1.100%25", "Nod"), noService],
+    ] as const) {
+      const error = await transport
+        .unary(method, undefined, undefined, undefined, { sessionId: "none" })
+        .catch(ConnectError.from);
+      expect(error).toMatchObject({ code: Code.Unimplemented, rawMessage: expect.stringContaining(text) });
+    }
 });

@@ -10,6 +10,7 @@ import { healthRoutes } from "./health.ts";
 import { reflectionRoutes } from "./reflection.ts";
 import { refuseCostlyCall } from "./refuse-costly.ts";
 import { addressKey, stoppingError, stoppingKey } from "./routes.ts";
+import { refuseUnknownCall } from "./unknown-call.ts";
 import { Health } from "./well-known.ts";
 
 /**
@@ -55,11 +56,14 @@ export async function connectCalls(options: ConnectOptions): Promise<Calls> {
  */
 function adapter(budget: BodyBudget | undefined, options: Parameters<typeof connectNodeAdapter>[0]): NodeHandler {
   const types = new Map<string, DescMessage>();
+  const handlers: ConnectRouter["handlers"] = [];
   const handler = connectNodeAdapter({
     ...options,
     readMaxBytes,
+    fallback: options.fallback ?? refuseUnknownCall(handlers),
     routes: (router) => {
       options.routes(router);
+      handlers.push(...router.handlers);
       const calls = router.handlers.filter(({ method }) => /^(unary|server_streaming)$/.test(method.methodKind));
       for (const { requestPath, method } of calls) types.set(requestPath, method.input);
     },
