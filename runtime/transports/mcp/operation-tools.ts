@@ -9,7 +9,8 @@ import type { McpTool } from "./tool.ts";
 export const operationTools = (operations: readonly BoundOperation[]): McpTool[] =>
   operations.filter(({ op }) => op.http !== null && !op.streaming).map(toolOf);
 
-function toolOf(operation: BoundOperation): McpTool {
+function toolOf(bound: BoundOperation): McpTool {
+  const operation = isStreamed(bound.op) ? endsSoon(bound) : bound;
   const { op } = operation;
   const output = schemaOf(op.output, "output");
   // Structured content must be an object, so other outputs are wrapped in one.
@@ -37,12 +38,19 @@ function toolOf(operation: BoundOperation): McpTool {
   };
 }
 
+/** Whether the operation answers over HTTP with a stream that ends after `seconds`. */
+const isStreamed = (op: Operation): boolean => op.serverSentEvents !== undefined && httpRoute(op).method === "GET";
+
 /** An answer over MCP is not a stream, and clients wait for it about a minute. */
-function descriptionOf(op: Operation): string {
-  const text = documentationOf(op);
-  if (!op.serverSentEvents || httpRoute(op).method !== "GET") return text;
-  return `${text} Over MCP, the call waits until the stream ends, and returns the data of its last event: set \`seconds\` to 30 or less.`;
+function endsSoon({ op, ...rest }: BoundOperation): BoundOperation {
+  const seconds = z.int().min(1).max(3_600).default(30).describe("Seconds that the call waits at most. Default: 30.");
+  return { ...rest, op: { ...op, input: op.input.extend({ seconds }) } };
 }
+
+const descriptionOf = (op: Operation): string =>
+  isStreamed(op)
+    ? `${documentationOf(op)} Over MCP, the call waits until the stream ends, and returns the data of its last event.`
+    : documentationOf(op);
 
 /** Derived from the method, or for a POST that changes nothing (search), from the scope. */
 function annotationsOf(op: Operation): McpTool["definition"]["annotations"] {
