@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
+import type { Part } from "../health/operations.ts";
 import { listIntegrations } from "../integrations/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
+import type { Redis } from "../platform/redis/client.ts";
 import { redisCure } from "../platform/redis/refusal.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { Board, type Probe } from "../status/board.ts";
@@ -81,20 +83,19 @@ async function hostOfBreaker(key: string, { core, plugins }: Stages): Promise<st
 function probesOf({ core, requiredParts, network, resources, plugins, background }: Stages): Probe[] {
   const { config, database, sql, vault } = core;
   const { LLM_BASE_URL: baseUrl, LLM_API_KEY: apiKey } = config;
-  const hosts: Record<string, string> = {
+  const hosts = {
     database: config.DATABASE_URL ? new URL(config.DATABASE_URL).host : `the embedded database in ${resolve(config.DATA_DIR)}`,
     redis: config.REDIS_URL ? new URL(config.REDIS_URL).host : "127.0.0.1:6379",
   };
   const { accounts } = plugins;
   return [
     ...requiredParts.map((part) =>
-      partProbe(
-        part,
-        hosts[part.name] ?? part.name,
-        part.name === "database"
-          ? { full: () => fullness(database.lastFull()), limitation: database.limitation ?? null }
-          : { full: () => fullness(resources.redis?.lastRefusal() ?? null, redisCure), cure: redisCure },
-      ),
+      part.name === "database"
+        ? partProbe(part, hosts.database, { full: () => fullness(database.lastFull()), limitation: database.limitation ?? null })
+        : partProbe(withWrite(part, resources.redis), hosts.redis, {
+            full: () => fullness(resources.redis?.lastRefusal() ?? null, redisCure),
+            cure: redisCure,
+          }),
     ),
     modelProbe({ baseUrl, apiKey, fetch: network.fetch }),
     embedderProbe(resources.embedder, baseUrl),
@@ -121,6 +122,15 @@ function probesOf({ core, requiredParts, network, resources, plugins, background
       : []),
   ];
 }
+
+/** A replica, or a server without memory, answers a ping and refuses only writes. Such a refusal is then the last one of `redis`. */
+const withWrite = ({ name, probe }: Part, redis: Redis | null): Part => ({
+  name,
+  probe: async () => {
+    await probe();
+    await redis?.call("SET", `${redis.prefix}probe`, "", "PX", 1_000).catch(() => {});
+  },
+});
 
 /** Returns `null` if the credentials of the account cannot be used. */
 const accountIdOf = (connection: Promise<Connection | null>): Promise<string | null> =>

@@ -176,7 +176,7 @@ describe("redis", { tags: ["redis-server"] }, () => {
     ["NOREPLICAS", "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0", /\)\. Work resumes/],
     ["READONLY", "REPLICAOF 127.0.0.1 9", "REPLICAOF NO ONE", /\)\. The server is a replica: set REDIS_URL to its primary/],
   ])(
-    "that refuses writes with %s: its memories fail, and the status says why and what to do until it stores them again",
+    "that refuses writes with %s: the status says why and what to do, before and after a memory fails, until it stores again",
     async (reason, refuse, accept, cure) => {
       await using redis = await ownRedis();
       await using service = await startService({ env: { ...noRedis, REDIS_URL: redis.url } });
@@ -186,10 +186,10 @@ describe("redis", { tags: ["redis-server"] }, () => {
         return body.checks.find(({ name }) => name === "redis");
       };
       await redis.send(refuse);
-      expect(await store()).toBe(503);
       const { message } = await eventually(async () => ((await check())?.state === "failed" ? check() : null));
       expect([message.includes(`it cannot store data (${reason} `), message]).toEqual([true, expect.stringMatching(cure)]);
       expect(service.logs()).toContain("Redis refuses commands");
+      expect(await store()).toBe(503);
       await redis.send(accept);
       expect(await store()).toBe(201);
       // Sooner than the minute after which it is no longer known.
