@@ -30,6 +30,8 @@ interface Service {
 
 /** Wait between two tries while the database is unavailable. */
 const againMs = 500;
+/** Time between two log lines about the same reason to wait. */
+const waitLogMs = 5_000;
 /** A start that has lost the database this often does not try again. */
 const maxLosses = 10;
 /** How long the running calls and requests have to finish during a stop, with a margin, in milliseconds. */
@@ -45,6 +47,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const waitMs = config.DATABASE_WAIT_SECONDS * 1000;
   let end = performance.now() + waitMs;
   let losses = 0;
+  const logWait = waitLogger(log);
   for (const { name, suggestion } of config.mistypedVariables)
     log.warn(`${name} is not a variable of Signalbox${suggestion ? `; did you mean ${suggestion}?` : ""}`, {
       variable: name,
@@ -69,13 +72,21 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       // again.
       if (reason && !(error instanceof StartError) && ++losses < maxLosses) end = performance.now() + waitMs;
       if (!reason || performance.now() >= end) throw error;
-      log.warn("waiting for the database", {
-        reason: (isReadOnly(reason) ? (error as Error) : (reason as Error)).message,
-        seconds_left: Math.ceil((end - performance.now()) / 1000),
-      });
+      logWait((isReadOnly(reason) ? (error as Error) : (reason as Error)).message, end);
       await sleep(againMs);
     }
   }
+}
+
+/** Logs why the start waits, and until when: at once, when the reason changes, and every five seconds. */
+function waitLogger(log: Log): (reason: string, end: number) => void {
+  let last = { reason: "", at: 0 };
+  return (reason, end) => {
+    const now = performance.now();
+    if (reason === last.reason && now - last.at < waitLogMs) return;
+    last = { reason, at: now };
+    log.warn("waiting for the database", { reason, seconds_left: Math.ceil((end - now) / 1000) });
+  };
 }
 
 /** Opens every part in order; `shutdown` closes them in reverse. */

@@ -200,6 +200,8 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     expect(starting.logs()).toMatch(
       /waiting for the database[\s\S]*\nDATABASE_URL: the database does not answer: .*ECONNREFUSED/,
     );
+    // It tries several times a second.
+    expect(starting.logs().match(/waiting for the database/g)).toHaveLength(1);
     expect(starting.logs()).not.toContain("hunter2");
   });
 
