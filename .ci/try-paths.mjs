@@ -2,7 +2,7 @@
 // generated client. Each on Node 22.18, on the Node of the repository and on Deno, with its duration in seconds and its size in
 // megabytes.
 import { spawn } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import semver from "semver";
@@ -165,6 +165,21 @@ console.log(data.name);
     const bytes = statSync(join(plugin, "dist/plugin.js")).size;
     console.log(`a new plugin: its bundle has ${Math.round(bytes / 1024)} KiB`);
     if (bytes > 150 * 1024) fail("Expected a bundle of at most 150 KiB.");
+    await checkTypes(plugin);
+  }
+
+  /** The types of each kind of plugin, by the version of TypeScript that authors install. */
+  async function checkTypes(plugin) {
+    const began = performance.now();
+    const kinds = readdirSync("runtime/cli/plugin/templates").filter((name) => name !== "every");
+    for (const kind of kinds) {
+      const named = [`of-${kind.toLowerCase()}`, "--kind", kind];
+      await run("npx", ["--no-install", "signalbox", "plugin", "new", ...named], { cwd: plugin });
+    }
+    const all = { extends: "./tsconfig.json", include: ["of-*/src", "of-*/test"] };
+    writeFileSync(join(plugin, "tsconfig.kinds.json"), JSON.stringify(all));
+    await run("npx", ["--no-install", "tsc", "-p", "tsconfig.kinds.json"], { cwd: plugin });
+    console.log(`new plugins of ${kinds.length} kinds: types pass in ${secondsSince(began)} s`);
   }
 
   /** The duration of an installation in seconds, and its size in megabytes, with Deno and of Deno alone. */
