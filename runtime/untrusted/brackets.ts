@@ -27,7 +27,7 @@ export function matchingBrackets(text: string): Int32Array {
   return matches;
 }
 
-function endOfParagraph(text: string, from: number): number {
+export function endOfParagraph(text: string, from: number): number {
   const end = text.indexOf("\n\n", from);
   return end < 0 ? text.length : end;
 }

@@ -7,7 +7,8 @@ const lineStart = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*\[(?!\^)/gm;
 /** A label that cannot contain a sentence: `1`, `docs`, `api.md`. */
 const plainLabel = /^[\w.-]{1,24}$/;
 
-const keyOf = (label: string): string =>
+/** A label as definitions and references are compared. */
+export const keyOf = (label: string): string =>
   label
     .replace(/[\s>]+/g, " ")
     .trim()
@@ -18,17 +19,25 @@ export const isWordy = (label: string): boolean => !plainLabel.test(label.trim()
 
 const isComment = (address: string): boolean => /^(?:#|<#?>)$/.test(address);
 
+/** Keys of all labels in brackets that look like a reference. */
+export const labelsIn = (text: string): Set<string> =>
+  new Set([...text.matchAll(reference)].map(([, label = ""]) => keyOf(label)));
+
 /** The link definitions of a text. */
 export class Definitions {
   readonly #text: string;
   readonly #isCut: boolean;
-  #referred: Set<string> | null = null;
+  /** Keys of the definitions that are shown because the text refers to them. */
+  readonly kept = new Set<string>();
+  #referred: ReadonlySet<string> | null;
   #wordy: Map<string, string> | null = null;
   #inParagraphs: Set<number> | null = null;
 
-  constructor(text: string, isCut: boolean) {
+  /** `referred`: keys of the labels that the text refers to. `null`: all that look like a reference, also in code. */
+  constructor(text: string, isCut: boolean, referred: ReadonlySet<string> | null) {
     this.#text = text;
     this.#isCut = isCut;
+    this.#referred = referred;
   }
 
   /** The definition at `at`, `"open"` if the text was cut inside it. */
@@ -40,7 +49,9 @@ export class Definitions {
 
   /** Whether readers see nothing of a definition, so it is removed. References to a label with words get its address instead. */
   isUnseen({ label, address }: Definition): boolean {
-    return isComment(address) || isWordy(label) || !this.#isReferred(label);
+    if (isComment(address) || isWordy(label) || !this.#isReferred(label)) return true;
+    this.kept.add(keyOf(label));
+    return false;
   }
 
   /** The address of a label that `isWordy`. */

@@ -1,5 +1,6 @@
 import { CodeLines, endOfLine } from "../platform/markdown/code-lines.ts";
 import { CodeSpanEnds } from "./code-span.ts";
+import { labelsIn } from "./definitions.ts";
 import { readEntity } from "./entities.ts";
 import { FenceLines, fenceLine, isDiagramComment } from "./fence-line.ts";
 import { withoutUnusedFootnotes } from "./footnotes.ts";
@@ -13,9 +14,7 @@ import { VisibleText } from "./visible-text.ts";
  * links, descriptions of images, definitions that nothing refers to. Does not change code. Takes linear time.
  */
 export const withoutHiddenMarkup = (text: string): string =>
-  /<[A-Za-z!?/]|\]\s*[(:]|!\[|&[#A-Za-z]|```|~~~|\|/.test(text)
-    ? withoutUnusedFootnotes(new MarkupFilter(text, false).run())
-    : text;
+  /<[A-Za-z!?/]|\]\s*[(:]|!\[|&[#A-Za-z]|```|~~~|\|/.test(text) ? shownOf(text, false) : text;
 
 /**
  * The same for the first `length` characters of a text. `isCut`: the text is the beginning of a longer one; what the unknown rest
@@ -23,7 +22,25 @@ export const withoutHiddenMarkup = (text: string): string =>
  */
 export function withoutHiddenMarkupOfStart(text: string, length: number, isCut: boolean): string {
   if (!/[<[\]&|]|```|~~~/.test(text)) return text.slice(0, length);
-  return withoutUnusedFootnotes(new MarkupFilter(isCut ? withoutOpenEnd(text) : text, isCut, length).run(), true);
+  return shownOf(isCut ? withoutOpenEnd(text) : text, isCut, length);
+}
+
+/** What readers see of the first `limit` characters. */
+function shownOf(text: string, isCut: boolean, limit = text.length): string {
+  const isStart = isCut || limit < text.length;
+  const run = (filter: MarkupFilter) => withoutUnusedFootnotes(filter.run(), isStart);
+  const filter = new MarkupFilter(text, { isCut, limit });
+  const shown = run(filter);
+  if (filter.keptDefinitions.size === 0) return shown;
+  // Now it is known which references readers see. They may also follow after the limit.
+  const whole = isStart ? new MarkupFilter(text, { isCut }) : filter;
+  const wholeShown = isStart ? run(whole) : shown;
+  const { seenReferences } = whole;
+  // Those in footnotes that nothing refers to are gone.
+  const remaining = text.includes("[^") ? labelsIn(wholeShown) : seenReferences;
+  const referred = new Set([...seenReferences].filter((key) => remaining.has(key)));
+  const areSeen = [...filter.keptDefinitions].every((key) => referred.has(key));
+  return areSeen ? shown : run(new MarkupFilter(text, { isCut, limit, referred }));
 }
 
 /**
@@ -43,6 +60,12 @@ function withoutOpenEnd(text: string): string {
 const endSigns = new Set([..."`~]"].map((sign) => sign.charCodeAt(0)));
 const [newline, bang, ampersand, less, bracket, backslash, closeBracket, backtick] = [10, 33, 38, 60, 91, 92, 93, 96];
 
+interface FilterOptions {
+  readonly isCut: boolean;
+  readonly limit?: number;
+  readonly referred?: ReadonlySet<string> | null;
+}
+
 class MarkupFilter {
   readonly #out: VisibleText;
   readonly #html: HtmlFilter;
@@ -55,15 +78,26 @@ class MarkupFilter {
   readonly #hasFence: boolean;
   #isInDiagram = false;
 
-  constructor(text: string, isCut: boolean, limit = text.length) {
+  /** `referred`: keys of the labels that the text refers to, if that is known. */
+  constructor(text: string, { isCut, limit = text.length, referred = null }: FilterOptions) {
     this.#hasTable = text.includes("|");
     this.#hasFence = text.includes("```") || text.includes("~~~");
     this.#out = new VisibleText(text, isCut, limit);
     this.#html = new HtmlFilter(this.#out);
     // In a cut text, the rest may contain the bracket with which every title counts.
-    this.#links = text.includes("[") || (isCut && text.includes("](")) ? new LinkFilter(this.#out, this.#html) : null;
+    this.#links = text.includes("[") || (isCut && text.includes("](")) ? new LinkFilter(this.#out, this.#html, referred) : null;
     this.#lines = new CodeLines(text, isCut);
     this.#spans = new CodeSpanEnds(text);
+  }
+
+  /** Keys of the definitions that are shown because the text seems to refer to them. */
+  get keptDefinitions(): ReadonlySet<string> {
+    return this.#links?.keptDefinitions ?? new Set();
+  }
+
+  /** Keys of the labels of the references that readers see. */
+  get seenReferences(): ReadonlySet<string> {
+    return this.#links?.references.keys ?? new Set();
   }
 
   run(): string {
@@ -84,6 +118,7 @@ class MarkupFilter {
     const isOpen = isCut && end === text.length;
     const isBlank = firstOf(text, start, end) >= end;
     this.#html.beginLine(start, end, isBlank);
+    this.#links?.references.beginLine(text.slice(start, end), isBlank);
     if (isBlank) {
       this.#table.reset();
       this.#lines.isCode(start, end);
@@ -133,8 +168,10 @@ class MarkupFilter {
       // What may be code ends no hidden element.
       const isMarkdown = !this.#html.mayBeInHtml || (this.#out.hidden !== null && !this.#html.isInHtml);
       if (code === backslash && isMarkdown) at = Math.min(at + 2, end);
-      else if (code === backtick && isMarkdown) at = this.#spans.of(at, end);
-      else if (code === less) {
+      else if (code === backtick && isMarkdown) {
+        this.#links?.references.beginCode(at);
+        at = this.#spans.of(at, end);
+      } else if (code === less) {
         const next = this.#html.markup(at, content === at);
         if (next > end) return next;
         at = next;

@@ -2,6 +2,7 @@ import { matchingBrackets } from "./brackets.ts";
 import { Definitions, isWordy } from "./definitions.ts";
 import type { HtmlFilter } from "./html-filter.ts";
 import { labelAt, linkTailAt } from "./link-target.ts";
+import { SeenReferences } from "./seen-references.ts";
 import type { VisibleText } from "./visible-text.ts";
 
 /** Removes titles of links, descriptions of images, labels, and definitions that no reader sees. Pass the positions in order. */
@@ -13,13 +14,21 @@ export class LinkFilter {
   /** Start of the last paragraph. */
   readonly #lastParagraph: number;
 
-  constructor(out: VisibleText, html: HtmlFilter) {
+  readonly references: SeenReferences;
+
+  constructor(out: VisibleText, html: HtmlFilter, referred: ReadonlySet<string> | null) {
     const { text, isCut } = out;
     this.#out = out;
     this.#html = html;
-    this.#definitions = new Definitions(text, isCut);
+    this.#definitions = new Definitions(text, isCut, referred);
+    this.references = new SeenReferences(out, html);
     this.#brackets = text.includes("![") ? matchingBrackets(text) : null;
     this.#lastParagraph = text.lastIndexOf("\n\n");
+  }
+
+  /** Keys of the definitions that are shown because the text refers to them. */
+  get keptDefinitions(): ReadonlySet<string> {
+    return this.#definitions.kept;
   }
 
   /** Removes the definition that begins at `at`; `null` if none does, or all of it is seen. */
@@ -28,6 +37,7 @@ export class LinkFilter {
     if (definition === null) return null;
     if (definition === "open") return this.#out.stop(at);
     if (this.#definitions.isUnseen(definition)) return this.#html.remove(at, definition.end);
+    this.references.skipTo(definition.end);
     return definition.title && this.#html.remove(definition.title.from, definition.title.to);
   }
 
@@ -39,6 +49,7 @@ export class LinkFilter {
     if (next === "[" && labelAt(this.#out.text, close + 1) === null) return at + 2;
     if (next !== "(" && next !== "[") {
       const label = this.#out.text.slice(at + 2, close);
+      this.references.note(at, label);
       const address = this.#definitions.addressOf(label);
       if (address === undefined && !(this.#out.isCut && isWordy(label))) return at + 2;
       return this.#html.remove(at, close + 1, address === undefined ? "![]" : `![](${address})`);
@@ -61,6 +72,7 @@ export class LinkFilter {
     const found = labelAt(this.#out.text, at);
     if (found === null || found === "open") return this.#out.isCut && found === "open" ? this.#out.stop(at) : at;
     const { label, end } = found;
+    this.references.note(at, label);
     const address = this.#definitions.addressOf(label);
     if (address === undefined && !(this.#out.isCut && label !== "" && isWordy(label))) return at;
     return this.#html.remove(at, end, address === undefined ? "" : `(${address})`);
@@ -68,10 +80,14 @@ export class LinkFilter {
 
   /** A link whose text is its label: its definition is removed, so it gets the address. */
   label(at: number, end: number): number {
-    const found = labelAt(this.#out.text, at);
-    if (found === null || found === "open" || found.end > end) return at + 1;
-    const next = this.#out.text[found.end];
-    if (next === "(" || (next === "[" && this.#out.text[found.end + 1] !== "]")) return at + 1;
+    const { text, isCut } = this.#out;
+    const found = labelAt(text, at);
+    if (found === null || found === "open") return at + 1;
+    const next = text[found.end];
+    const hasOther = next === "[" && text[found.end + 1] !== "]";
+    const isLink = next === "(" && linkTailAt(text, found.end - 1, isCut) !== null;
+    if (next !== ":" && !hasOther && !isLink) this.references.note(at, found.label);
+    if (found.end > end || next === "(" || hasOther) return at + 1;
     const address = this.#definitions.addressOf(found.label);
     if (address === undefined) return at + 1;
     return this.#out.replace(found.end, next === "[" ? found.end + 2 : found.end, `(${address})`);
