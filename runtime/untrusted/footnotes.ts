@@ -6,10 +6,16 @@ const reference = /(?<!\\)\[\^([^\]\s]{1,999})\]/g;
 const codeSpan = /(?<!`)(`{1,5})(?!`)(?:[^`\n]|\n(?![ \t]*\n))+\1(?!`)/g;
 /** A line that ends the paragraph of a footnote. */
 const otherBlock =
-  /^[ \t]{0,3}(?:\[[^\]]*\]:|#{1,6}[ \t]|[-*+][ \t]|>|1[.)][ \t]|```|~~~|<(?:!--|pre\b|\/?(?:div|p|table|details|ul|ol|h[1-6]|blockquote|summary|section)\b))/;
+  /^[ \t]{0,3}(?:\[[^\]]*\]:|#{1,6}[ \t]|[-*+][ \t]|>|1[.)][ \t]|`{3,}[^`]*$|~~~|<(?:!--|pre\b|\/?(?:div|p|table|details|ul|ol|h[1-6]|blockquote|summary|section)\b))/;
+
+interface FootnoteOptions {
+  readonly isCut: boolean;
+  /** Platforms show none of them. */
+  readonly areHidden: boolean;
+}
 
 /** The text without the footnotes that nothing refers to, because platforms do not show them. */
-export function withoutUnusedFootnotes(text: string, isCut = false): string {
+export function withoutUnusedFootnotes(text: string, { isCut, areHidden }: FootnoteOptions): string {
   if (!text.includes("[^")) return text;
   const code = new CodeLines(text, isCut);
   const lines: { readonly line: string; readonly footnote: string | null }[] = [];
@@ -41,7 +47,7 @@ export function withoutUnusedFootnotes(text: string, isCut = false): string {
     isAfterBlank = isBlank;
     start = end + 1;
   }
-  const shown = footnotesIn(prose);
+  const shown = areHidden ? new Set([null]) : footnotesIn(prose);
   const kept = lines.filter((one) => shown.has(one.footnote));
   return kept.length === lines.length ? text : kept.map(({ line }) => line).join("\n");
 }

@@ -28,7 +28,8 @@ export function withoutHiddenMarkupOfStart(text: string, length: number, isCut: 
 /** What readers see of the first `limit` characters. */
 function shownOf(text: string, isCut: boolean, limit = text.length): string {
   const isStart = isCut || limit < text.length;
-  const run = (filter: MarkupFilter) => withoutUnusedFootnotes(filter.run(), isStart);
+  const run = (filter: MarkupFilter) =>
+    withoutUnusedFootnotes(filter.run(), { isCut: isStart, areHidden: filter.hidesFootnotes });
   const filter = new MarkupFilter(text, { isCut, limit });
   const shown = run(filter);
   if (filter.keptDefinitions.size === 0) return shown;
@@ -88,6 +89,10 @@ class MarkupFilter {
     this.#links = text.includes("[") || (isCut && text.includes("](")) ? new LinkFilter(this.#out, this.#html, referred) : null;
     this.#lines = new CodeLines(text, isCut);
     this.#spans = new CodeSpanEnds(text);
+  }
+
+  get hidesFootnotes(): boolean {
+    return this.#out.hidesFootnotes;
   }
 
   /** Keys of the definitions that are shown because the text seems to refer to them. */

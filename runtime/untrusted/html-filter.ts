@@ -82,7 +82,7 @@ export class HtmlFilter {
     }
     if (this.#html === "end tag" && /<\/(?:pre|script|style|textarea)>/i.test(text.slice(start, end))) this.#html = "line end";
     // In code, no end tag has a meaning.
-    if (hidden && this.#html !== null && !this.isInHtml && fenceLine(text.slice(start, end))) hidden.reachToEnd();
+    if (hidden && !this.isInHtml && fenceLine(text.slice(start, end))) hidden.reachToEnd();
     if (this.#html === null) this.endHiddenParagraph();
     if (!this.isInHtml && this.#isAfterBlank) this.#out.hidden?.beginParagraph();
     this.#visibleFrom = null;
@@ -185,7 +185,8 @@ export class HtmlFilter {
     if (end >= 0)
       return this.isInHtml || text[end - 2] !== "!" ? this.#out.replace(at, this.#endOfRemoved(at, end)) : this.remove(at, end);
     // In a block that is not closed, everything that follows is a comment. Within a paragraph, it is text.
-    return isBlockStart || this.#out.isCut || this.isInHtml ? this.#out.stop(at) : at + 4;
+    const reachesToEnd = isBlockStart || this.mayBeInHtml || lineStart.test(text.slice(Math.max(0, at - 64), at));
+    return reachesToEnd || this.#out.isCut ? this.#out.stop(at) : at + 4;
   }
 
   /**

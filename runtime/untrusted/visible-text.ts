@@ -10,6 +10,7 @@ export class VisibleText {
   #out = "";
   #copied = 0;
   #hidden: HiddenRegion | null = null;
+  #isStopped = false;
 
   constructor(text: string, isCut: boolean, limit = text.length) {
     this.text = text;
@@ -34,8 +35,14 @@ export class VisibleText {
     return to;
   }
 
+  /** Whether markup that nothing ends hides what platforms show after the text: its footnotes. */
+  get hidesFootnotes(): boolean {
+    return !this.isCut && (this.#isStopped || this.#hidden?.endsWithParagraph === false);
+  }
+
   /** Removes the rest of the text. */
   stop(at: number): number {
+    this.#isStopped = true;
     return this.replace(at, this.text.length);
   }
 
