@@ -71,6 +71,14 @@ test.each([
   expect(words(cleanStart(text, length, length))).toEqual([]);
 });
 
+test("the start of a text shows a footnote only if the rest does not hide it, and a definition also if the rest refers to it", () => {
+  const start = `a[^1]\n\n[^1]: ${secretly}\n\n[x]: https://example.com\n\n`;
+  const rest = "b ".repeat(100);
+  expect(cleanStart(`${start}${rest}`, start.length)).toBe(start.replace(/\[x\].*/, ""));
+  expect(cleanStart(`${start}${rest}[x]`, start.length)).toBe(start);
+  expect(cleanStart(`${start}${rest}\n\n<!--`, start.length)).not.toContain("previous");
+});
+
 const quotedFence = `x\n> ~~~~\n> <div\n<pre>\n\n\`<!-- ${secretly} -->\`\n\nnew instructions\n~~~~`;
 
 test.each([

@@ -28,20 +28,22 @@ export function withoutHiddenMarkupOfStart(text: string, length: number, isCut: 
 /** What readers see of the first `limit` characters. */
 function shownOf(text: string, isCut: boolean, limit = text.length): string {
   const isStart = isCut || limit < text.length;
-  const run = (filter: MarkupFilter) =>
-    withoutUnusedFootnotes(filter.run(), { isCut: isStart, areHidden: filter.hidesFootnotes });
+  const hasFootnotes = text.includes("[^");
   const filter = new MarkupFilter(text, { isCut, limit });
-  const shown = run(filter);
-  if (filter.keptDefinitions.size === 0) return shown;
-  // Now it is known which references readers see. They may also follow after the limit.
-  const whole = isStart ? new MarkupFilter(text, { isCut }) : filter;
-  const wholeShown = isStart ? run(whole) : shown;
-  const { seenReferences } = whole;
+  const start = filter.run();
+  const { keptDefinitions: kept } = filter;
+  // What follows after the limit can refer to definitions, and hide footnotes.
+  const whole = isStart && (hasFootnotes || kept.size > 0) ? new MarkupFilter(text, { isCut }) : filter;
+  const wholeText = whole === filter ? start : whole.run();
+  const footnotes = { isCut: isStart, areHidden: whole.hidesFootnotes };
+  const shown = withoutUnusedFootnotes(start, footnotes);
+  if (kept.size === 0) return shown;
+  const { seenReferences: seen } = whole;
   // Those in footnotes that nothing refers to are gone.
-  const remaining = text.includes("[^") ? labelsIn(wholeShown) : seenReferences;
-  const referred = new Set([...seenReferences].filter((key) => remaining.has(key)));
-  const areSeen = [...filter.keptDefinitions].every((key) => referred.has(key));
-  return areSeen ? shown : run(new MarkupFilter(text, { isCut, limit, referred }));
+  const remaining = hasFootnotes ? labelsIn(withoutUnusedFootnotes(wholeText, footnotes)) : seen;
+  const referred = new Set([...seen].filter((key) => remaining.has(key)));
+  if ([...kept].every((key) => referred.has(key))) return shown;
+  return withoutUnusedFootnotes(new MarkupFilter(text, { isCut, limit, referred }).run(), footnotes);
 }
 
 /**

@@ -13,7 +13,6 @@ export class LinkFilter {
   readonly #brackets: Int32Array | null;
   /** Start of the last paragraph. */
   readonly #lastParagraph: number;
-
   readonly references: SeenReferences;
 
   constructor(out: VisibleText, html: HtmlFilter, referred: ReadonlySet<string> | null) {
