@@ -1,5 +1,6 @@
 import { CodeLines } from "../platform/markdown/code-lines.ts";
 import { fenceLine } from "./fence-line.ts";
+import { IndentedCode } from "./indented-code.ts";
 
 const definition = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*\[\^([^\]\s]{1,999})\]:/;
 const reference = /(?<!\\)\[\^([^\]\s]{1,999})\]/g;
@@ -18,6 +19,7 @@ interface FootnoteOptions {
 export function withoutUnusedFootnotes(text: string, { isCut, areHidden }: FootnoteOptions): string {
   if (!text.includes("[^")) return text;
   const code = new CodeLines(text, isCut);
+  const indented = new IndentedCode();
   const lines: { readonly line: string; readonly footnote: string | null }[] = [];
   /** The text outside of footnotes, then that of each footnote. Of several with the same label, platforms show the first. */
   const prose = new Map<string | null, string[]>([[null, []]]);
@@ -29,8 +31,9 @@ export function withoutUnusedFootnotes(text: string, { isCut, areHidden }: Footn
     const next = text.indexOf("\n", start);
     const end = next < 0 ? text.length : next;
     const line = text.slice(start, end);
-    const isCode = code.isCode(start, end);
     const isBlank = /^[ \t>]*$/.test(line);
+    // Both must see each line.
+    const isCode = [code.isCode(start, end), indented.isCode(line, isBlank)].includes(true);
     const found = isCode ? null : definition.exec(line);
     isAfterOpenFence ||= !isCode && fenceLine(line) !== null;
     if (found) {

@@ -3,7 +3,7 @@ import { endOfParagraph } from "./brackets.ts";
 import { CodeSpanEnds } from "./code-span.ts";
 import { keyOf } from "./definitions.ts";
 import type { HtmlFilter } from "./html-filter.ts";
-import { lineMarks } from "./line-marks.ts";
+import { IndentedCode } from "./indented-code.ts";
 import type { VisibleText } from "./visible-text.ts";
 
 /**
@@ -18,9 +18,7 @@ export class SeenReferences {
   #paragraphEnd = -1;
   /** End of the code span or the definition that was read last. */
   #skippedTo = 0;
-  /** The column at which the current item of a list has its content. */
-  #item = 0;
-  #isAfterBlank = true;
+  readonly #indented = new IndentedCode();
   #isInCode = false;
 
   constructor(out: VisibleText, html: HtmlFilter) {
@@ -30,17 +28,7 @@ export class SeenReferences {
   }
 
   beginLine(line: string, isBlank: boolean): void {
-    if (!isBlank) this.#readIndent(line);
-    this.#isAfterBlank = isBlank;
-  }
-
-  #readIndent(line: string): void {
-    const { indent, item, length } = lineMarks(line);
-    if (item !== null) this.#item = item;
-    else if (line.startsWith("[^", length)) this.#item = footnoteIndent;
-    else if (indent === 0 && this.#isAfterBlank) this.#item = 0;
-    const mayBegin = this.#isAfterBlank || this.#isInCode || item !== null;
-    this.#isInCode = mayBegin && indent >= this.#item + 4;
+    this.#isInCode = this.#indented.isCode(line, isBlank);
   }
 
   /** Reads the code span that may begin at the backticks at `at`. It may end in a later line. */
@@ -61,6 +49,3 @@ export class SeenReferences {
     if (isSeen) this.keys.add(keyOf(label));
   }
 }
-
-/** The further paragraphs of a footnote begin with so many blanks. */
-const footnoteIndent = 4;
