@@ -60,6 +60,9 @@ export function blockOf(text: string, start: number, content: number, end: numbe
   };
 }
 
+/** Whether only blanks and the marks of quotations precede `at` in its line. */
+export const beginsLine = (text: string, at: number): boolean => /(?:^|\n)[ \t>]*$/.test(text.slice(Math.max(0, at - 64), at));
+
 const blankLine = /\n[ \t]*(?=\n|$)/g;
 const quotedBlankLine = /\n[ \t>]*(?=\n|$)/g;
 const paragraphEnd = /\n[ \t>]*(?=\n|$|```[^`\n]*(?:\n|$)|~~~)/g;

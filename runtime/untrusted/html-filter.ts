@@ -2,7 +2,7 @@ import { isHiddenElement } from "@signalbox/sdk";
 import { fenceLine } from "./fence-line.ts";
 import { hidesContent, isEmpty, isHidden, shownTag } from "./hidden-elements.ts";
 import { HiddenRegion, isBlock } from "./hidden-region.ts";
-import { BlockEnds, blockOf, type HtmlEnd, hiddenKinds } from "./html-block.ts";
+import { BlockEnds, beginsLine, blockOf, type HtmlEnd, hiddenKinds } from "./html-block.ts";
 import { htmlTagAt, isOpenTag, type Tag, tagAt, voidElements } from "./html-tag.ts";
 import { continuationOf } from "./line-marks.ts";
 import type { VisibleText } from "./visible-text.ts";
@@ -154,7 +154,8 @@ export class HtmlFilter {
       const end = text.indexOf(kind[1], at + kind[0].length);
       if (end >= 0) return this.remove(at, end + kind[1].length);
       // A block that is not closed reaches to the end. Within a paragraph, it is text.
-      if (this.#out.isCut || isBlockStart) return this.#out.stop(at);
+      const mayBeBlock = isBlockStart || (this.mayBeInHtml && !this.isInHtml) || beginsLine(text, at);
+      if (this.#out.isCut || mayBeBlock) return this.#out.stop(at);
       this.#unclosed.add(kind);
     }
     const isLetter = /[A-Za-z]/.test(text[at + 2] ?? "");
@@ -185,8 +186,7 @@ export class HtmlFilter {
     if (end >= 0)
       return this.isInHtml || text[end - 2] !== "!" ? this.#out.replace(at, this.#endOfRemoved(at, end)) : this.remove(at, end);
     // In a block that is not closed, everything that follows is a comment. Within a paragraph, it is text.
-    const reachesToEnd = isBlockStart || this.mayBeInHtml || lineStart.test(text.slice(Math.max(0, at - 64), at));
-    return reachesToEnd || this.#out.isCut ? this.#out.stop(at) : at + 4;
+    return this.#out.isCut || isBlockStart || this.mayBeInHtml || beginsLine(text, at) ? this.#out.stop(at) : at + 4;
   }
 
   /**
@@ -199,7 +199,7 @@ export class HtmlFilter {
     for (let at = this.#ends.tagStart(from); at < end && !this.#out.hidden; at = this.#ends.tagStart(at + 1)) {
       if (text.startsWith("<!--", at)) {
         const commentEnd = this.#ends.commentEnd(at + 4);
-        if (commentEnd < 0 && lineStart.test(text.slice(Math.max(0, at - 64), at))) return this.#out.stop(from);
+        if (commentEnd < 0 && beginsLine(text, at)) return this.#out.stop(from);
         end = Math.max(end, commentEnd);
       }
       const whole = tagAt(text, at);
@@ -240,7 +240,6 @@ export class HtmlFilter {
   }
 }
 
-const lineStart = /(?:^|\n)[ \t>]*$/;
 const blankLine = /\n[ \t>]*\n/;
 /** Length of the part of a tag that is read where it may be one. */
 const maxTagLength = 1_000;

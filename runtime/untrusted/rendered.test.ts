@@ -124,6 +124,8 @@ describe("text that readers do not see is removed", () => {
     ["a line in a footnote that only looks like a fence", `[^1]: a\n\`\`\`js \`\` ${secretly}`],
     ["a comment that nothing ends in HTML that is indented", `  <div>\n# <!-- ${secretly}`],
     ["a footnote that only indented code refers to", `    [^1]\n\n[^1]: ${secretly}`],
+    ["an instruction in a quotation after a declaration that it ends", `a <!A \n> <? ${secretly}`],
+    ["an instruction that nothing ends in HTML that is indented", `  <table>\n- a <? ${secretly}`],
     ["a definition after a quotation's HTML", `> <div>\n- [x]: ${secretly.replaceAll(" ", "-")}`],
     ["the words after the language of code after a tag in a paragraph", `a\n<br>\n~~~ js ${secretly}\ncode`],
     ["a tag in the paragraph of a footnote that nothing refers to", `[^1]: a\n</pre> ${secretly}`],
