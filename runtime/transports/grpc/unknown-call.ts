@@ -19,8 +19,11 @@ export function refuseUnknownCall(handlers: ConnectRouter["handlers"]): NodeHand
     const type = String(request.headers["content-type"] ?? "");
     request.resume();
     if (type.startsWith("application/grpc")) {
-      // An answer without messages, whose headers contain the status. Not printable in it: percent signs.
-      const status = { "grpc-status": String(Code.Unimplemented), "grpc-message": message.replaceAll("%", "%25") };
+      // An answer without messages, whose headers contain the status. Percent signs begin an escape there.
+      const status = {
+        "grpc-status": String(Code.Unimplemented),
+        "grpc-message": message.replace(/[^ -$&-~]/g, encodeURIComponent),
+      };
       response.writeHead(200, { "content-type": type, ...status });
       return void response.end();
     }
