@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Code, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AgentGateway } from "../../examples/agent-typescript/gen/gateway_pb.js";
 import { shiftedClock } from "../harness/clock.ts";
 import { gateway as gatewayAt } from "../harness/gateway.ts";
@@ -18,24 +18,13 @@ const run = promisify(execFile);
 const buf = join(root, "node_modules/.bin/buf");
 const service = "signalbox.gateway.v1.AgentGateway";
 const key = "an-api-key-of-the-operator";
-let folder: string;
 let plain: Service;
-let guarded: Service;
 
-/** One service with default settings, open and without TLS; one with an API key and a certificate. */
+/** One service with default settings, open and without TLS. */
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "signalbox-tls-"));
-  const [cert, privateKey] = [join(folder, "cert.pem"), join(folder, "key.pem")];
-  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
-  const args = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-keyout", privateKey, "-out", cert];
-  await run("openssl", [...args, ...subject]);
-  const env = { API_KEYS: key, GRPC_TLS_CERT: cert, GRPC_TLS_KEY: privateKey };
-  [plain, guarded] = await Promise.all([startService({ seed: true }), startService({ seed: true, apiKey: key, env })]);
+  plain = await startService({ seed: true });
 });
-afterAll(async () => {
-  await Promise.all([plain?.close(), guarded?.close()]);
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => plain?.close());
 
 const curl = async (url: string, message: object, ...flags: string[]) => {
   const args = ["curl", ...flags, "--protocol", "grpc", "-d", JSON.stringify(message), url];
@@ -56,48 +45,67 @@ test("buf curl finds and calls everything by reflection", async () => {
   expect(health).toEqual({ status: "SERVING" });
 });
 
-test("with a certificate it speaks TLS, also to buf curl, and nothing else", async () => {
-  const [baseUrl, cert] = [`https://127.0.0.1:${guarded.grpcPort}`, join(folder, "cert.pem")];
-  const ca = readFileSync(cert);
-  const trusting = createClient(AgentGateway, createGrpcTransport({ baseUrl, nodeOptions: { ca } }));
-  expect((await failureOf(trusting.registerAgent({ agentId: "nobody" }))).code).toBe(Code.Unauthenticated);
-  const doubting = createClient(AgentGateway, createGrpcTransport({ baseUrl }));
-  expect((await failureOf(doubting.registerAgent({ agentId: "nobody" }))).message).toContain("self-signed certificate");
-  await failureOf(grpcGateway(guarded.grpcPort).registerAgent({ agentId: "nobody" }));
-  const health = await curl(`${baseUrl}/grpc.health.v1.Health/Check`, {}, "--cacert", cert);
-  expect(health).toEqual({ status: "SERVING" });
-});
+describe("with a certificate and an API key", { tags: ["openssl"] }, () => {
+  let folder: string;
+  let guarded: Service;
 
-test("the status says when the certificate expires", async () => {
-  const certificateOf = async (one: Service) => {
-    const { body } = await one.get<{ checks: { name: string; state: string; message: string }[] }>("/api/status");
-    return body.checks.find(({ name, state }) => name === "grpc_certificate" && state !== "unknown");
-  };
-  const expiring = await eventually(() => certificateOf(guarded));
-  expect(expiring).toMatchObject({
-    state: "degraded",
-    message: expect.stringMatching(/expires at 20\d\d-.*restart the service$/),
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "signalbox-tls-"));
+    const [cert, privateKey] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+    const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
+    const args = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-keyout", privateKey, "-out", cert];
+    await run("openssl", [...args, ...subject]);
+    const env = { API_KEYS: key, GRPC_TLS_CERT: cert, GRPC_TLS_KEY: privateKey };
+    guarded = await startService({ seed: true, apiKey: key, env });
   });
-  expect(await certificateOf(plain)).toBeUndefined();
-  if (runtimeUnderTest() === "deno") return;
-  const later = { GRPC_TLS_CERT: join(folder, "cert.pem"), GRPC_TLS_KEY: join(folder, "key.pem"), ...shiftedClock(2 * 86_400) };
-  await using expired = await startService({ env: later });
-  const check = await eventually(() => certificateOf(expired));
-  expect(check).toMatchObject({ state: "failed", message: expect.stringContaining("expired at 20") });
-}, 120_000);
+  afterAll(async () => {
+    await guarded?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
 
-test("once there are API keys, an agent registers with its secret or with a key", async () => {
-  const nodeOptions = { ca: readFileSync(join(folder, "cert.pem")) };
-  const transport = createGrpcTransport({ baseUrl: `https://127.0.0.1:${guarded.grpcPort}`, nodeOptions });
-  const gateway = createClient(AgentGateway, transport);
-  expect((await failureOf(gateway.registerAgent({ agentId: "pm_default" }))).code).toBe(Code.Unauthenticated);
-  const headers = { authorization: `Bearer ${key}` };
-  expect((await gateway.registerAgent({ agentId: "pm_default" }, { headers })).sessionId).toMatch(/^[\w-]{40,}$/);
-  await guarded.put("/api/agents/pm_default", { auth_enabled: true, auth_secret: "a secret of the agent" });
-  const refused = await failureOf(gateway.registerAgent({ agentId: "pm_default" }));
-  expect([refused.code, refused.rawMessage]).toEqual([Code.Unauthenticated, expect.stringContaining("secret")]);
-  const { sessionId } = await gateway.registerAgent({ agentId: "pm_default", secret: "a secret of the agent" });
-  expect(sessionId).toMatch(/^[\w-]{40,}$/);
+  test("it speaks TLS, also to buf curl, and nothing else", async () => {
+    const [baseUrl, cert] = [`https://127.0.0.1:${guarded.grpcPort}`, join(folder, "cert.pem")];
+    const ca = readFileSync(cert);
+    const trusting = createClient(AgentGateway, createGrpcTransport({ baseUrl, nodeOptions: { ca } }));
+    expect((await failureOf(trusting.registerAgent({ agentId: "nobody" }))).code).toBe(Code.Unauthenticated);
+    const doubting = createClient(AgentGateway, createGrpcTransport({ baseUrl }));
+    expect((await failureOf(doubting.registerAgent({ agentId: "nobody" }))).message).toContain("self-signed certificate");
+    await failureOf(grpcGateway(guarded.grpcPort).registerAgent({ agentId: "nobody" }));
+    const health = await curl(`${baseUrl}/grpc.health.v1.Health/Check`, {}, "--cacert", cert);
+    expect(health).toEqual({ status: "SERVING" });
+  });
+
+  test("the status says when the certificate expires", async () => {
+    const certificateOf = async (one: Service) => {
+      const { body } = await one.get<{ checks: { name: string; state: string; message: string }[] }>("/api/status");
+      return body.checks.find(({ name, state }) => name === "grpc_certificate" && state !== "unknown");
+    };
+    const expiring = await eventually(() => certificateOf(guarded));
+    expect(expiring).toMatchObject({
+      state: "degraded",
+      message: expect.stringMatching(/expires at 20\d\d-.*restart the service$/),
+    });
+    expect(await certificateOf(plain)).toBeUndefined();
+    if (runtimeUnderTest() === "deno") return;
+    const later = { GRPC_TLS_CERT: join(folder, "cert.pem"), GRPC_TLS_KEY: join(folder, "key.pem"), ...shiftedClock(2 * 86_400) };
+    await using expired = await startService({ env: later });
+    const check = await eventually(() => certificateOf(expired));
+    expect(check).toMatchObject({ state: "failed", message: expect.stringContaining("expired at 20") });
+  }, 120_000);
+
+  test("an agent registers with its secret or with a key", async () => {
+    const nodeOptions = { ca: readFileSync(join(folder, "cert.pem")) };
+    const transport = createGrpcTransport({ baseUrl: `https://127.0.0.1:${guarded.grpcPort}`, nodeOptions });
+    const gateway = createClient(AgentGateway, transport);
+    expect((await failureOf(gateway.registerAgent({ agentId: "pm_default" }))).code).toBe(Code.Unauthenticated);
+    const headers = { authorization: `Bearer ${key}` };
+    expect((await gateway.registerAgent({ agentId: "pm_default" }, { headers })).sessionId).toMatch(/^[\w-]{40,}$/);
+    await guarded.put("/api/agents/pm_default", { auth_enabled: true, auth_secret: "a secret of the agent" });
+    const refused = await failureOf(gateway.registerAgent({ agentId: "pm_default" }));
+    expect([refused.code, refused.rawMessage]).toEqual([Code.Unauthenticated, expect.stringContaining("secret")]);
+    const { sessionId } = await gateway.registerAgent({ agentId: "pm_default", secret: "a secret of the agent" });
+    expect(sessionId).toMatch(/^[\w-]{40,}$/);
+  });
 });
 
 test("errors name what is wrong; messages have at most 4 MiB; deadlines apply", async () => {
